@@ -1,0 +1,5 @@
+"""`python -m minisig` is `minisig`."""
+
+from minisig.cli import main
+
+main(prog_name="minisig")

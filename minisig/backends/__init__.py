@@ -1,0 +1,69 @@
+"""Backends: the only files that know the array library.
+
+A backend is an explicit object, resolved once by `get_backend` and handed down to every layer.
+"""
+
+from types import ModuleType
+from typing import Any, Protocol
+
+from minisig.errors import require_known
+
+Array = Any  # numpy.ndarray, or the array type of another backend
+
+
+class Backend(Protocol):
+    """The array module and the few fused primitives that the layers, losses and optimizers are made of.
+
+    Every array keeps the dtype it comes with; `dtype` is that of new parameters and inputs.
+    """
+
+    name: str
+    xp: ModuleType
+    dtype: Any
+
+    def asarray(self, values: Any) -> Array:
+        """Contiguous array of `dtype` on the device."""
+
+    def to_host(self, values: Array) -> Any:
+        """The same values as a numpy.ndarray."""
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        """a b"""
+
+    def gemm(self, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
+        """c ← α a b + β c, in place."""
+
+    def affine(self, x: Array, W: Array, b: Array) -> Array:
+        """x W + b"""
+
+    def sigmoid(self, z: Array) -> Array:
+        """y = 1 / (1 + e^−z)"""
+
+    def sigmoid_backward(self, dy: Array, y: Array) -> Array:
+        """dz = dy · y (1 − y)"""
+
+    def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
+        """Loss of every row, (B,), and the gradient of their mean with respect to z, (B, C)."""
+
+    def adam(
+        self, W: Array, m: Array, v: Array, g: Array, step: float, beta1: float, beta2: float, epsilon: float
+    ) -> None:
+        """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  W ← W − step · m / (√v + ε), in place.
+
+        g is overwritten: it serves as scratch space.
+        """
+
+    def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
+        """into[rows[i]] += values[i]; a row that occurs twice counts twice."""
+
+
+BACKENDS = ("numpy",)
+
+
+def get_backend(name: str = "numpy", dtype: str = "float32") -> Backend:
+    """The backend called `name`, computing in `dtype` ("float32" or "float64")."""
+    require_known("backend", name, BACKENDS)
+    require_known("dtype", dtype, ("float32", "float64"))
+    from minisig.backends.numpy import NumpyBackend
+
+    return NumpyBackend(dtype)

@@ -1,0 +1,97 @@
+"""NumPy on the CPU.
+
+Every matrix product goes through one BLAS, the one SciPy ships: it alone offers c ← α a b + β c, and NumPy's
+own copy of OpenBLAS would bring a second thread pool that fights with the first.
+"""
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas
+
+from minisig.backends import Array
+
+# Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
+GEMM = {"f": blas.sgemm, "d": blas.dgemm, "D": blas.zgemm}
+
+
+class NumpyBackend:
+    name = "numpy"
+    xp: ModuleType = np
+
+    def __init__(self, dtype: str = "float32") -> None:
+        self.dtype = np.dtype(dtype)
+
+    def asarray(self, values: Any) -> Array:
+        return np.asarray(values, dtype=self.dtype, order="C")
+
+    def to_host(self, values: Array) -> Any:
+        return np.asarray(values)
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        c = np.empty((a.shape[0], b.shape[1]), dtype=np.result_type(a, b))
+        self.gemm(1.0, a, b, 0.0, c)
+        return c
+
+    def gemm(self, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
+        # BLAS counts in columns and we store rows, so it is handed cᵀ ← α bᵀ aᵀ + β cᵀ and copies nothing.
+        if not c.flags.c_contiguous:  # BLAS would fill a copy of c, and the result be lost
+            raise ValueError(f"gemm writes into a C-contiguous array, got strides {c.strides} for {c.shape}")
+        b_columns, b_transposed = _columns(b)
+        a_columns, a_transposed = _columns(a)
+        GEMM[c.dtype.char](alpha, b_columns, a_columns, beta, c.T, b_transposed, a_transposed, overwrite_c=True)
+
+    def affine(self, x: Array, W: Array, b: Array) -> Array:
+        z = self.matmul(x, W)
+        z += b
+        return z
+
+    def sigmoid(self, z: Array) -> Array:
+        # σ(z) = (1 + tanh(z/2)) / 2: NumPy's tanh is SIMD code, and it cannot overflow.
+        y = np.multiply(z, 0.5)
+        np.tanh(y, out=y)
+        y += 1.0
+        y *= 0.5
+        return y
+
+    def sigmoid_backward(self, dy: Array, y: Array) -> Array:
+        dz = np.subtract(1.0, y)
+        dz *= y
+        dz *= dy
+        return dz
+
+    def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
+        rows = np.arange(len(z))
+        p = z - z.real.max(axis=1, keepdims=True)
+        target = p[rows, labels]
+        np.exp(p, out=p)
+        total = p.sum(axis=1, keepdims=True)
+        losses = np.log(total[:, 0]) - target
+        p /= total
+        p[rows, labels] -= 1.0
+        p *= 1.0 / len(z)
+        return losses, p
+
+    def adam(
+        self, W: Array, m: Array, v: Array, g: Array, step: float, beta1: float, beta2: float, epsilon: float
+    ) -> None:
+        m *= beta1
+        m += (1.0 - beta1) * g
+        np.square(g, out=g)
+        v *= beta2
+        g *= 1.0 - beta2
+        v += g
+        np.sqrt(v, out=g)
+        g += epsilon
+        np.divide(m, g, out=g)
+        g *= step
+        W -= g
+
+    def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
+        np.add.at(into, rows, values)
+
+
+def _columns(a: Array) -> tuple[Array, bool]:
+    """(view, transposed): a column-major view from which BLAS reads aᵀ, transposing it if told so."""
+    return (a.T, False) if a.flags.c_contiguous else (a, True)

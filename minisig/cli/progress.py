@@ -1,0 +1,44 @@
+"""The live display while training: a bar, the losses, and how large the layers' gradients are.
+
+It is drawn on stderr, and only if that is a terminal.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from minisig.training.config import Config
+from minisig.training.loop import Record
+
+
+@contextmanager
+def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
+    """A function to show each record to, or None where nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[figures]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    valid = ""
+
+    def watch(record: Record) -> None:
+        nonlocal valid
+        if "valid_error" in record:
+            valid = f"  valid {record['valid_loss']:.3f} / {record['valid_error']:.1f} %"
+        norms = record["gradient_norm"].values()
+        figures = f"loss {record['train_loss']:.3f}{valid}  |∇| {min(norms):.1e} … {max(norms):.1e}"
+        bar.update(task, completed=record["iteration"], figures=figures)
+
+    with bar:
+        task = bar.add_task(f"{config.experiment} {config.network.init}", total=config.iterations, figures="")
+        yield watch

@@ -1,0 +1,200 @@
+"""The user's own data, from one file.
+
+    .npz    arrays x_train (N, …), y_train (N,), and optionally x_valid, y_valid, x_test, y_test
+    .csv    one row an example, numbers separated by commas, the last column the label; a header line may come first
+
+Labels are integers 0, 1, 2, …; there are as many classes as the largest training label plus one. Where no validation
+or test part is given, a tenth of the training rows is held out for it, the same rows for every seed.
+
+Inputs are scaled by what the training part shows: uint8 pixels from 0 … 255 to [−1, 1]; other data are taken as they
+are if they lie in [−1, 1], else every column is mapped from its smallest and largest value to [−1, 1].
+"""
+
+import csv
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minisig.data.dataset import Dataset, Split
+from minisig.errors import DataError
+
+Arrays = dict[str, Any]
+PARTS = ("train", "valid", "test")
+
+
+def load_file(path: Path) -> Dataset:
+    """Data from an .npz or .csv file, checked, split and scaled."""
+    reader = {".npz": _read_npz, ".csv": _read_csv}.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path}: expected a .npz or .csv file")
+    arrays = _read(reader, path)
+    parts = {
+        part: _checked(arrays[f"x_{part}"], arrays[f"y_{part}"], part, path) for part in PARTS if f"x_{part}" in arrays
+    }
+    classes = _check_together(parts, path)
+    parts = _hold_out(parts, path)
+    scale = _scaling(parts["train"][0])
+    train, valid, test = (Split(scale(parts[p][0]), parts[p][1]) for p in PARTS)
+    return Dataset(path.name, train, valid, test, classes)
+
+
+def _read(reader: Callable[[Path], Arrays], path: Path) -> Arrays:
+    try:
+        if path.stat().st_size == 0:
+            raise DataError(f"{path}: the file is empty")
+        return reader(path)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _read_npz(path: Path) -> Arrays:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise DataError(f"{path}: holds a single array; save with np.savez(path, x_train=…, y_train=…)")
+            wanted = [f"{letter}_{part}" for part in PARTS for letter in "xy"]
+            arrays = {name: file[name] for name in wanted if name in file}
+            names = file.files
+    except (
+        ValueError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: not a readable .npz file ({error}); write it with np.savez") from None
+    for part in PARTS:
+        have = [f"{letter}_{part}" in arrays for letter in "xy"]
+        if have != [True, True] and (part == "train" or any(have)):
+            raise DataError(
+                f"{path}: x_{part} and y_{part} are both needed; the file holds {', '.join(names) or 'nothing'}"
+            )
+    return arrays
+
+
+def _read_csv(path: Path) -> Arrays:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = next(csv.reader(file), [])
+        header = bool(first) and not any(_is_number(cell) for cell in first)
+        if not header:
+            file.seek(0)
+        try:
+            table = np.loadtxt(_lines(file, path), delimiter=",", comments=None, ndmin=2)
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(_first_fault(path, header) or f"{path}: {error}") from None
+    if table.shape[1] < 2:
+        raise DataError(f"{path}: expected at least one input column and the label, got one column")
+    return {"x_train": table[:, :-1], "y_train": table[:, -1]}
+
+
+def _lines(file: Any, path: Path) -> Any:
+    """The lines with something on them; np.loadtxt only warns if there are none."""
+    some = False
+    for line in file:
+        if line.strip():
+            some = True
+            yield line
+    if not some:
+        raise DataError(f"{path}: no rows of data")
+
+
+def _first_fault(path: Path, header: bool) -> str:
+    """Line and column of the first cell that is not a number, or of the first row of another length."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        width = 0
+        for number, row in enumerate(csv.reader(file), start=1):
+            if (header and number == 1) or not any(cell.strip() for cell in row):
+                continue
+            width = width or len(row)
+            if len(row) != width:
+                return f"{path}, line {number}: {len(row)} columns, expected {width} as in the rows before"
+            for column, cell in enumerate(row, start=1):
+                if not _is_number(cell):
+                    return f"{path}, line {number}, column {column}: expected a number, got {cell[:40]!r}"
+    return ""
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _checked(x: Any, y: Any, part: str, path: Path) -> tuple[Any, Any]:
+    """Inputs as (N, n) and labels as int64 (N,), or a DataError that names the first bad entry."""
+    for name, values in ((f"x_{part}", x), (f"y_{part}", y)):
+        if values.dtype.kind not in "fiub":
+            raise DataError(f"{path}: {name} must hold numbers, got dtype {values.dtype}")
+    if x.ndim < 2:
+        raise DataError(f"{path}: x_{part} must have a row for each example, got shape {x.shape}")
+    if y.ndim != 1 or len(y) != len(x):
+        raise DataError(f"{path}: {len(x)} rows in x_{part} need as many labels; y_{part} has shape {y.shape}")
+    if x.size == 0:
+        raise DataError(f"{path}: x_{part} is empty, shape {x.shape}")
+    x = x.reshape(len(x), -1)
+    if not np.isfinite(x).all():
+        row, column = np.argwhere(~np.isfinite(x))[0]
+        raise DataError(
+            f"{path}: x_{part} has {x[row, column]} at row {row}, column {column} (from 0); remove or fill it"
+        )
+    wrong = ~np.isfinite(y) | (y < 0) | (y != np.floor(y))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"{path}: label {y[row]:g} in row {row} (from 0) of y_{part}: expected an integer 0, 1, 2, …")
+    return x, y.astype(np.int64)
+
+
+def _check_together(parts: Arrays, path: Path) -> int:
+    x, y = parts["train"]
+    classes = int(y.max()) + 1
+    if classes > len(y):
+        raise DataError(
+            f"{path}: label {classes - 1} in y_train, with only {len(y)} training rows; number the classes 0, 1, 2, …"
+        )
+    if classes < 2:
+        raise DataError(f"{path}: all training labels are 0; at least two classes are needed")
+    for part, (x_part, y_part) in parts.items():
+        if x_part.shape[1] != x.shape[1]:
+            raise DataError(f"{path}: x_{part} has {x_part.shape[1]} inputs a row, x_train has {x.shape[1]}")
+        if y_part.max() >= classes:
+            raise DataError(f"{path}: label {y_part.max()} in y_{part}, but the training labels are 0 … {classes - 1}")
+    return classes
+
+
+def _hold_out(parts: Arrays, path: Path) -> Arrays:
+    missing = [part for part in PARTS if part not in parts]
+    x, y = parts["train"]
+    share = max(1, len(x) // 10)
+    if len(x) <= share * len(missing):
+        raise DataError(f"{path}: {len(x)} rows are too few to hold out a validation and a test part")
+    order = np.random.default_rng(0).permutation(len(x)) if missing else np.arange(len(x))
+    parts = dict(parts)
+    for part in missing:
+        parts[part], order = (x[order[:share]], y[order[:share]]), order[share:]
+    return parts | {"train": (x[order], y[order])}
+
+
+def _scaling(x: Any) -> Callable[[Any], Any]:
+    if x.dtype == np.uint8:
+        return lambda values: values.astype(np.float32) / 127.5 - 1
+    low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+    if low.min() >= -1 and high.max() <= 1:
+        return lambda values: values.astype(np.float32)
+    centre, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+    return lambda values: ((values - centre) / half).astype(np.float32)

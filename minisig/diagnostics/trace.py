@@ -1,0 +1,23 @@
+"""A trace: what one forward and one backward pass returned, layer by layer. Diagnostics are functions of it."""
+
+from dataclasses import dataclass
+
+from minisig.backends import Array, Backend
+from minisig.gradients import Gradients, norms
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything is by layer name, input first; gradients are by parameter name and factored."""
+
+    loss: Array  # scalar, on the device
+    x: Array  # (B, n), the network's input
+    dx: Array | None  # (B, n), ∂L/∂x if it was asked for
+    outputs: dict[str, Array]  # of each layer: logits z of dense layers, activities y of sigmoids
+    deltas: dict[str, Array]  # ∂L/∂ of the same
+    gradients: Gradients
+    backend: Backend
+
+    def gradient_norms(self) -> dict[str, float]:
+        """{'dense0.W': 1.31, …}: Euclidean norm of every parameter's gradient."""
+        return norms(self.gradients, self.backend)

@@ -1,0 +1,47 @@
+"""The mistakes a person can make, each with the exit code that the command line gives it.
+
+Every message says what came, what was expected, and what to do.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MinisigError(Exception):
+    """Something failed that is not a bug of minisig."""
+
+    exit_code = 1
+
+
+class UsageError(MinisigError, ValueError):
+    """A wrong name, value or combination was asked for."""
+
+    exit_code = 2
+
+
+class BackendUnavailable(MinisigError):
+    """The array library or its device cannot be used on this machine."""
+
+    exit_code = 3
+
+
+class Diverged(MinisigError):
+    """Training produced NaN or infinity."""
+
+    exit_code = 4
+
+
+class DataError(MinisigError, ValueError):
+    """Data are missing, corrupt, or do not fit together."""
+
+    exit_code = 5
+
+
+def require_known(kind: str, name: str, known: Iterable[str]) -> None:
+    """Raise UsageError, with the nearest known name as a suggestion, unless `name` is one of `known`."""
+    known = list(known)
+    if name in known:
+        return
+    near = get_close_matches(name.lower(), known, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    raise UsageError(f"unknown {kind} '{name}'.{hint} Choose from: {', '.join(known)}.")

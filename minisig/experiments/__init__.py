@@ -1,0 +1,55 @@
+"""The experiments as data: a row each, nothing else to write for a new one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from minisig.errors import UsageError, require_known
+from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
+
+EXPERIMENTS: dict[str, Config] = {
+    config.experiment: config
+    for config in (
+        # The quick start: eight hidden layers of sigmoids on the embedded data, learned in seconds.
+        Config(
+            experiment="digits",
+            data=DataConfig(source="digits"),
+            network=NetworkConfig(hidden=(100,) * 8),
+            optimizer=OptimizerConfig(learning_rate=0.01),
+            batch_size=50,
+            iterations=3000,
+        ),
+        # Paper, section VI.A: two hidden units, the whole training set at once.
+        Config(
+            experiment="xor",
+            data=DataConfig(source="xor"),
+            network=NetworkConfig(hidden=(2,)),
+            optimizer=OptimizerConfig(learning_rate=0.05),
+            batch_size=200,
+            iterations=1000,
+        ),
+    )
+}
+
+
+def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
+    """The experiment's configuration with some fields replaced, named as in config.json.
+
+    >>> configure("digits", {"network.hidden": [30, 30], "optimizer.learning_rate": 0.02}).network.hidden
+    (30, 30)
+    """
+    require_known("experiment", experiment, EXPERIMENTS)
+    fields = msgspec.to_builtins(EXPERIMENTS[experiment])
+    for name, value in (overrides or {}).items():
+        *path, last = name.split(".")
+        inner = fields
+        for step in path:
+            inner = inner.get(step)
+            if not isinstance(inner, dict):
+                raise UsageError(f"unknown setting '{name}': '{step}' is not a group of settings")
+        inner[last] = value
+    try:
+        return msgspec.convert(fields, Config)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"wrong setting: {error}") from None

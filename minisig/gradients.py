@@ -1,0 +1,97 @@
+"""Parameter gradients, kept factored until somebody needs the matrix.
+
+A dense layer's gradient is dW = xᵀ dz with x (B, n) and dz (B, m). From the pair alone come
+
+    its norm        ‖xᵀ dz‖²_F = ⟨x xᵀ, dz dzᵀ⟩, two B×B matrices instead of one n×m
+    its momentum    v ← μ v − η xᵀ dz, one matrix product that accumulates, no gradient buffer at all
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+from minisig.backends import Array, Backend
+
+
+class Gradient(Protocol):
+    """What a layer's backward returns for each of its parameters."""
+
+    def dense(self, backend: Backend) -> Array:
+        """The gradient as a new array of the parameter's shape."""
+
+    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+        """into ← α·gradient + β·into"""
+
+    def squared_norm(self, backend: Backend) -> Array:
+        """Sum of squares of all entries, as a scalar on the device."""
+
+
+@dataclass(frozen=True)
+class Outer:
+    """xᵀ dz, the gradient of a weight matrix."""
+
+    x: Array  # (B, n)
+    dz: Array  # (B, m)
+
+    def dense(self, backend: Backend) -> Array:
+        return backend.matmul(self.x.T, self.dz)
+
+    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+        backend.gemm(alpha, self.x.T, self.dz, beta, into)
+
+    def squared_norm(self, backend: Backend) -> Array:
+        (B, n), m = self.x.shape, self.dz.shape[1]
+        if B * (n + m) < n * m:  # multiplications of the two Gram matrices against those of xᵀ dz, over B
+            products = backend.matmul(self.x, self.x.T) * backend.matmul(self.dz, self.dz.T)
+            return abs(products.sum(dtype="float64"))  # rounding may leave −0.0…1 of a vanished gradient
+        return sum_of_squares(self.dense(backend))
+
+
+@dataclass(frozen=True)
+class RowSum:
+    """Σ_batch dz, the gradient of a bias."""
+
+    dz: Array  # (B, m)
+
+    def dense(self, backend: Backend) -> Array:
+        return self.dz.sum(axis=0)
+
+    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+        into *= beta
+        into += alpha * self.dense(backend)
+
+    def squared_norm(self, backend: Backend) -> Array:
+        return sum_of_squares(self.dense(backend))
+
+
+Gradients = Mapping[str, Gradient]  # by parameter, "dense0.W"
+
+
+def sum_of_squares(values: Array) -> Array:
+    """In float64: the squares of a vanishing float32 gradient underflow."""
+    return (values.astype("float64") ** 2).sum()
+
+
+def norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
+    """Euclidean norm of every parameter's gradient."""
+    return {name: sqrt(g.squared_norm(backend)) for name, g in gradients.items()}
+
+
+def layer_norms(parameter_norms: Mapping[str, float]) -> dict[str, float]:
+    """Norms of whole layers, weights and biases together, from those of their parameters."""
+    squares: dict[str, float] = {}
+    for name, norm in parameter_norms.items():
+        layer = name.rpartition(".")[0]
+        squares[layer] = squares.get(layer, 0.0) + norm**2
+    return {layer: sqrt(square) for layer, square in squares.items()}
+
+
+def global_norm(parameter_norms: Mapping[str, float]) -> float:
+    """Norm of all gradients as one vector."""
+    return sqrt(sum(norm**2 for norm in parameter_norms.values()))
+
+
+def clip_factor(norm: float, most: float | None) -> float:
+    """The factor that brings a gradient of this norm down to `most`; 1 if it is already there."""
+    return most / norm if most is not None and norm > most else 1.0

@@ -1,0 +1,93 @@
+"""What an initialization did: the target and the achieved mean and deviation of every layer's logits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights, activate
+from minisig.theory import output_mean, output_variance
+
+
+@dataclass(frozen=True)
+class LayerAccount:
+    """Logits of one layer.
+
+    `mean` and `std` are over all its logits. `neuron_std` is the root mean square of the neurons' own standard
+    deviations, the part of `std` that varies with the input; the rest are constant differences between neurons.
+    """
+
+    layer: str
+    shape: tuple[int, int]
+    target: Target
+    mean: float
+    std: float
+    neuron_std: float
+
+
+@dataclass(frozen=True)
+class Account:
+    """What initializer `init` did, layer by layer; print it to read it."""
+
+    init: str
+    source: str  # "measured on 1000 inputs" or "predicted for …"
+    layers: Sequence[LayerAccount]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.init}: logits, {self.source}",
+            f"{'layer':<10}{'shape':>12}{'target mean':>13}{'mean':>9}{'target std':>12}{'std':>9}{'of a neuron':>13}",
+        ]
+        for row in self.layers:
+            shape = "{}→{}".format(*row.shape)
+            target_mean, target_std = ("–" if t is None else f"{t:.3f}" for t in (row.target.mean, row.target.std))
+            lines.append(
+                f"{row.layer:<10}{shape:>12}{target_mean:>13}{row.mean:>9.3f}"
+                f"{target_std:>12}{row.std:>9.3f}{row.neuron_std:>13.3g}"
+            )
+        return "\n".join(lines)
+
+
+def account_for(init: str, weights: Weights, inputs: Inputs, activation: Activation, target: Target) -> Account:
+    """Measured on the sample if there is one, else predicted by treating the inputs of each layer as independent."""
+    if inputs.sample is None:
+        source = "predicted for independent inputs of mean 0 and variance 1"
+        statistics = _predicted(weights, inputs, activation)
+    else:
+        source = f"measured on {len(inputs.sample)} inputs"
+        statistics = _measured(weights, inputs.sample, activation)
+    rows = [
+        LayerAccount(
+            f"dense{i}",
+            W.shape,
+            target,
+            mean=float(mean.mean()),
+            std=float(np.sqrt(variance.mean() + mean.var())),
+            neuron_std=float(np.sqrt(variance.mean())),
+        )
+        for i, ((W, _), (mean, variance)) in enumerate(zip(weights, statistics, strict=True))
+    ]
+    return Account(init, source, rows)
+
+
+def _measured(weights: Weights, x: Matrix, activation: Activation) -> list[tuple[Matrix, Matrix]]:
+    """Mean and variance of every neuron's logit over the sample, per layer."""
+    statistics = []
+    for W, b in weights:
+        z = x @ W + b
+        statistics.append((z.mean(axis=0), z.var(axis=0)))
+        x = activate(z, activation)
+    return statistics
+
+
+def _predicted(weights: Weights, inputs: Inputs, activation: Activation) -> list[tuple[Matrix, Matrix]]:
+    """The same from the inputs' moments alone: μ = Σ w E{x} + b, σ² = Σ w² Var{x}."""
+    mean, variance = inputs.mean, inputs.variance
+    statistics = []
+    for W, b in weights:
+        mu, sigma2 = mean @ W + b, variance @ W**2
+        statistics.append((mu, sigma2))
+        u = activation.slope * mu, activation.slope * np.sqrt(sigma2)
+        mean = activation.centre + activation.scale * (output_mean(*u) - 0.5)
+        variance = activation.scale**2 * output_variance(*u)
+    return statistics

@@ -1,0 +1,51 @@
+"""The paper's initialization, EP: every neuron where it passes on the most information.
+
+A neuron's logit z = Σ_i w_i x_i + b is put at mean 0 and standard deviation σ:
+
+    weights     Σ_i w_i² Var{x_i} = σ²      nearest point to a random w̃, see ellipse.py
+    biases      b = −Σ_i w_i E{x_i}
+
+The first layer's inputs are data, with their measured means and variances. A hidden layer's are outputs of such
+neurons, E{x} = ½ and Var{x} = k, so that the projection is a plain scaling to ‖w‖ = σ/√k (5.16 for σ = √(π/2)).
+The softmax layer is treated like the others.
+
+The nearest point depends on the length of w̃, of which the paper says nothing (under the plain scaling it cancels).
+Here w̃ has the length that would be right if all inputs had the mean variance. So equal variances give the paper's
+formula, and an input that hardly varies gets no larger weight than the others: a raw U(−1, 1) would keep weights
+near ±1 on MNIST's constant border and shrink those of the pixels that matter.
+
+Other activations are covered as far as they are logistics in disguise, y = centre + scale (g(slope z) − ½).
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.random import Generator
+
+from minisig.initializers.draws import Draw
+from minisig.initializers.ellipse import project
+from minisig.initializers.inputs import Activation, Inputs, Target, Weights
+from minisig.theory import output_variance
+
+
+def ep(
+    sizes: Sequence[int],
+    rngs: Sequence[Generator],
+    inputs: Inputs,
+    activation: Activation,
+    *,
+    draw: Draw,
+    radius: Callable[[], float],
+) -> tuple[Weights, Target]:
+    sigma = radius()
+    c = (sigma / activation.slope) ** 2
+    mean, variance = inputs.mean, inputs.variance
+    weights = []
+    for n, m, rng in zip(sizes[:-1], sizes[1:], rngs, strict=True):
+        W = draw(n, m, rng)
+        length = np.sqrt(c / variance.mean()) if variance.any() else 1.0
+        W = project(W * (length / np.linalg.norm(W, axis=0)), variance, c)
+        weights.append((W, -mean @ W))
+        mean = np.full(m, activation.centre)
+        variance = np.full(m, activation.scale**2 * output_variance(0.0, sigma))
+    return weights, Target(mean=0.0, std=sigma / activation.slope)

@@ -1,0 +1,63 @@
+"""What an initializer is told (the inputs' means and variances, a sample, the activation) and what it aims at."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from minisig.errors import UsageError
+
+Matrix = NDArray[np.float64]
+
+Weights = list[tuple[Matrix, Matrix]]  # (W, b) of every layer, W (n, m) and b (m,)
+
+SAMPLE = 1000  # rows kept for lsuv and for the account; statistics are of all rows
+
+
+class Activation(Protocol):
+    """y = centre + scale · (g(slope · z) − ½), the form of the sigmoid and of the scaled tanh."""
+
+    slope: float
+    scale: float
+    centre: float
+
+
+@dataclass(frozen=True)
+class Target:
+    """Mean and standard deviation that the logits shall have; None where an initializer leaves it open."""
+
+    mean: float | None = None
+    std: float | None = None
+
+
+def activate(z: Matrix, activation: Activation) -> Matrix:
+    g: Matrix = expit(activation.slope * z)
+    return activation.centre + activation.scale * (g - 0.5)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    mean: Matrix  # (n,)
+    variance: Matrix  # (n,)
+    sample: Matrix | None = None  # (N, n)
+
+    @classmethod
+    def measured(cls, x: NDArray[np.floating]) -> "Inputs":
+        """From data x (N, n)."""
+        mean = x.mean(axis=0, dtype=np.float64)
+        variance = np.zeros_like(mean)
+        for start in range(0, len(x), SAMPLE):  # in pieces: a float64 copy of all of MNIST takes 300 MB
+            variance += ((x[start : start + SAMPLE] - mean) ** 2).sum(axis=0)
+        return cls(mean, variance / len(x), np.asarray(x[:SAMPLE], dtype=np.float64))
+
+    @classmethod
+    def standard(cls, n: int) -> "Inputs":
+        """No data at hand: inputs of mean 0 and variance 1 are assumed."""
+        return cls(np.zeros(n), np.ones(n))
+
+    def require_sample(self, init: str) -> Matrix:
+        if self.sample is None:
+            raise UsageError(f"{init} scales the logits of a data batch: pass one, for example mlp(…, x=x_train)")
+        return self.sample

@@ -1,0 +1,33 @@
+"""LSUV, layer-sequential unit variance (Mishkin & Matas 2015).
+
+Orthonormal weights; then, layer by layer, W is divided by the standard deviation of the logits of a data batch until
+their variance is 1. Weights only: the biases stay zero.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.random import Generator
+
+from minisig.initializers.draws import orthogonal
+from minisig.initializers.inputs import Activation, Inputs, Target, Weights, activate
+
+TOLERANCE = 0.02
+MOST_ROUNDS = 20
+
+
+def lsuv(
+    sizes: Sequence[int], rngs: Sequence[Generator], inputs: Inputs, activation: Activation
+) -> tuple[Weights, Target]:
+    x = inputs.require_sample("lsuv")
+    weights = []
+    for n, m, rng in zip(sizes[:-1], sizes[1:], rngs, strict=True):
+        W = orthogonal(n, m, rng)
+        for _ in range(MOST_ROUNDS):
+            variance = (x @ W).var()
+            if variance == 0 or abs(variance - 1) < TOLERANCE:
+                break
+            W /= np.sqrt(variance)
+        weights.append((W, np.zeros(m)))
+        x = activate(x @ W, activation)
+    return weights, Target(std=1.0)

@@ -1,0 +1,88 @@
+"""Optimizers: momentum and Adam.
+
+Each holds its slots by parameter name, {"dense0.W": {"v": …}}, and updates the parameters in place from factored
+gradients. `scale` multiplies the gradient (clipping); `learning_rate` is given at every step (schedules).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from minisig.backends import Array, Backend
+from minisig.gradients import Gradients
+
+
+class Optimizer(Protocol):
+    slots: dict[str, dict[str, Array]]
+
+    def update(
+        self,
+        params: Mapping[str, Array],
+        gradients: Gradients,
+        backend: Backend,
+        *,
+        learning_rate: float,
+        scale: float = 1.0,
+    ) -> None:
+        """One step downhill."""
+
+
+@dataclass
+class Momentum:
+    """v ← μ v − η g,  w ← w + v.  For a weight matrix, g = xᵀ dz, the first line is one matrix product."""
+
+    momentum: float = 0.9
+    slots: dict[str, dict[str, Array]] = field(default_factory=dict)
+
+    def update(
+        self,
+        params: Mapping[str, Array],
+        gradients: Gradients,
+        backend: Backend,
+        *,
+        learning_rate: float,
+        scale: float = 1.0,
+    ) -> None:
+        for name, g in gradients.items():
+            w = params[name]
+            if name not in self.slots:
+                self.slots[name] = {"v": backend.xp.zeros_like(w)}
+            v = self.slots[name]["v"]
+            g.accumulate(v, alpha=-learning_rate * scale, beta=self.momentum, backend=backend)
+            w += v
+
+
+@dataclass
+class Adam:
+    """m ← β₁ m + (1−β₁) g,  v ← β₂ v + (1−β₂) g²,  w ← w − η m̂ / (√v̂ + ε), hats: corrected for the zero start.
+
+    Kingma & Ba's own rearrangement (their section 2) puts both corrections into one scalar step size, so that ε
+    stands beside √v and not √v̂.
+    """
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    steps: int = 0
+    slots: dict[str, dict[str, Array]] = field(default_factory=dict)
+
+    def update(
+        self,
+        params: Mapping[str, Array],
+        gradients: Gradients,
+        backend: Backend,
+        *,
+        learning_rate: float,
+        scale: float = 1.0,
+    ) -> None:
+        self.steps += 1
+        step = learning_rate * (1 - self.beta2**self.steps) ** 0.5 / (1 - self.beta1**self.steps)
+        for name, gradient in gradients.items():
+            w = params[name]
+            if name not in self.slots:
+                self.slots[name] = {"m": backend.xp.zeros_like(w), "v": backend.xp.zeros_like(w)}
+            g = gradient.dense(backend)
+            if scale != 1.0:
+                g *= scale
+            slot = self.slots[name]
+            backend.adam(w, slot["m"], slot["v"], g, step, self.beta1, self.beta2, self.epsilon)

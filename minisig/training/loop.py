@@ -1,0 +1,102 @@
+"""The training loop: shuffled minibatches, one trace and one update a step, validation at intervals.
+
+Training is an iterator of records. Who wants to watch iterates; how much is recorded changes no number.
+"""
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from minisig.data import Dataset
+from minisig.data.batches import Batches
+from minisig.diagnostics.trace import Trace
+from minisig.errors import Diverged
+from minisig.gradients import clip_factor, global_norm, layer_norms
+from minisig.layers import ACTIVATIONS
+from minisig.network import Network
+from minisig.optimizers import Adam, Momentum, Optimizer
+from minisig.seeds import stream
+from minisig.training.config import Config, OptimizerConfig
+from minisig.training.evaluate import Score, evaluate
+from minisig.training.schedules import learning_rate
+
+Record = dict[str, Any]
+
+
+class Training:
+    """A network being trained on data; `best` holds the parameters of least validation loss so far."""
+
+    def __init__(self, net: Network, data: Dataset, config: Config) -> None:
+        self.net, self.data, self.config = net, data, config
+        self.optimizer = make_optimizer(config.optimizer)
+        self.batches = Batches(data.train, config.batch_size, config.seed)
+        self.best = {name: w.copy() for name, w in net.params.items()}
+        self.best_iteration = 0
+        self.best_score = Score(loss=float("inf"), error=100.0)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Train to the end; a record of iteration 1, of every log_every-th and validated one, and of the last.
+
+        A record's training loss, gradient norms and activities are those its iteration's update was made from; its
+        validation figures are those after the update.
+        """
+        config = self.config
+        for iteration in range(1, config.iterations + 1):
+            validating = iteration % config.validate_every == 0 or iteration == config.iterations
+            logging = iteration % config.log_every == 0 or iteration == 1 or validating
+            with np.errstate(over="ignore", invalid="ignore"):  # what they warn of is reported by _observe
+                trace, norms = self.step(iteration)
+            if logging:
+                record = self._observe(iteration, trace, norms or trace.gradient_norms())
+                if validating:
+                    record |= self._validate(iteration)
+                yield record
+
+    def step(self, iteration: int) -> tuple[Trace, dict[str, float]]:
+        """One update; its trace and, if clipping needed them, the gradient norms before clipping."""
+        config = self.config
+        x, labels = self.batches.at(iteration)
+        rng = stream(config.seed, "dropout", iteration) if config.network.dropout else None
+        trace = self.net.trace(x, labels, rng)
+        norms = trace.gradient_norms() if config.optimizer.clip else {}
+        self.optimizer.update(
+            self.net.params,
+            trace.gradients,
+            self.net.backend,
+            learning_rate=learning_rate(config.optimizer, iteration, config.iterations),
+            scale=clip_factor(global_norm(norms), config.optimizer.clip),
+        )
+        return trace, norms
+
+    def _observe(self, iteration: int, trace: Trace, norms: dict[str, float]) -> Record:
+        loss = float(trace.loss)
+        if not (isfinite(loss) and isfinite(global_norm(norms))):
+            raise Diverged(
+                f"the loss or a gradient is not finite at iteration {iteration}: "
+                f"lower the learning rate, now {self.config.optimizer.learning_rate:g}"
+            )
+        activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
+        return {
+            "iteration": iteration,
+            "train_loss": loss,
+            "gradient_norm": layer_norms(norms),
+            "activation_mean": {name: float(y.mean()) for name, y in activities.items()},
+            "activation_std": {name: float(y.std()) for name, y in activities.items()},
+        }
+
+    def _validate(self, iteration: int) -> Record:
+        score = evaluate(self.net, self.data.valid)
+        if score.loss < self.best_score.loss:
+            self.best_iteration, self.best_score = iteration, score
+            for name, w in self.net.params.items():
+                self.best[name][...] = w
+        return {"valid_loss": score.loss, "valid_error": score.error}
+
+
+ACTIVITIES = tuple(ACTIVATIONS.values())
+
+
+def make_optimizer(config: OptimizerConfig) -> Optimizer:
+    return Momentum(config.momentum) if config.name == "momentum" else Adam()
