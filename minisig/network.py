@@ -49,7 +49,7 @@ class Network:
         layers = []
         for name, layer in self.layers.items():
             twin = copy(layer)
-            twin.params = {key: backend.asarray(self.backend.to_host(w)) for key, w in layer.params.items()}
+            twin.params = {key: backend.asarray(self.backend.to_host(w)).copy() for key, w in layer.params.items()}
             layers.append((name, twin))
         return Network(layers, backend, self.account)
 

@@ -56,8 +56,7 @@ class Momentum:
 class Adam:
     """m ← β₁ m + (1−β₁) g,  v ← β₂ v + (1−β₂) g²,  w ← w − η m̂ / (√v̂ + ε), hats: corrected for the zero start.
 
-    Kingma & Ba's own rearrangement (their section 2) puts both corrections into one scalar step size, so that ε
-    stands beside √v and not √v̂.
+    Both corrections are scalars, m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ), and go into the step size and ε.
     """
 
     beta1: float = 0.9
@@ -76,7 +75,8 @@ class Adam:
         scale: float = 1.0,
     ) -> None:
         self.steps += 1
-        step = learning_rate * (1 - self.beta2**self.steps) ** 0.5 / (1 - self.beta1**self.steps)
+        root = (1 - self.beta2**self.steps) ** 0.5
+        step = learning_rate * root / (1 - self.beta1**self.steps)
         for name, gradient in gradients.items():
             w = params[name]
             if name not in self.slots:
@@ -85,4 +85,4 @@ class Adam:
             if scale != 1.0:
                 g *= scale
             slot = self.slots[name]
-            backend.adam(w, slot["m"], slot["v"], g, step, self.beta1, self.beta2, self.epsilon)
+            backend.adam(w, slot["m"], slot["v"], g, step, self.beta1, self.beta2, self.epsilon * root)

@@ -94,12 +94,12 @@ def _worst(
     errors = np.abs(dw.ravel()[chosen] - steps)
     i = int(errors.argmax())
     index = ", ".join(str(k) for k in np.unravel_index(chosen[i], w.shape))
-    entry = Mismatch(errors[i] / size, f"{name}[{index}]", dw.flat[chosen[i]], steps[i])
+    entry = Mismatch(float(errors[i] / size), f"{name}[{index}]", dw.flat[chosen[i]], steps[i])
 
     direction = rng.standard_normal(w.size)
     product, along = dw.ravel() @ direction, _derivative(w, direction, loss)
     # The sum over a random direction grows like the gradient's norm, and its rounding error with it.
-    error = abs(product - along) / max(size, float(np.linalg.norm(dw)))
+    error = float(abs(product - along) / max(size, np.linalg.norm(dw)))
     whole = Mismatch(error, f"{name} along a random direction", product, along)
     return max(entry, whole, key=lambda mismatch: mismatch.error)
 

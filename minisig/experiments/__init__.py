@@ -1,9 +1,11 @@
 """The experiments as data: a row each, nothing else to write for a new one."""
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from minisig.errors import UsageError, require_known
 from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
@@ -16,7 +18,7 @@ EXPERIMENTS: dict[str, Config] = {
             experiment="digits",
             data=DataConfig(source="digits"),
             network=NetworkConfig(hidden=(100,) * 8),
-            optimizer=OptimizerConfig(learning_rate=0.01),
+            optimizer=OptimizerConfig(learning_rate=0.01, warmup=200, clip=10.0),
             batch_size=50,
             iterations=3000,
         ),
@@ -36,12 +38,16 @@ EXPERIMENTS: dict[str, Config] = {
 def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
     """The experiment's configuration with some fields replaced, named as in config.json.
 
+    A network deeper than the experiment's own takes shorter steps, unless the learning rate is given too: with
+    gradients of like size in every layer the whole gradient grows as √depth, and η/√depth keeps a step's length.
+
     >>> configure("digits", {"network.hidden": [30, 30], "optimizer.learning_rate": 0.02}).network.hidden
     (30, 30)
     """
     require_known("experiment", experiment, EXPERIMENTS)
+    overrides = overrides or {}
     fields = msgspec.to_builtins(EXPERIMENTS[experiment])
-    for name, value in (overrides or {}).items():
+    for name, value in overrides.items():
         *path, last = name.split(".")
         inner = fields
         for step in path:
@@ -50,6 +56,11 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
                 raise UsageError(f"unknown setting '{name}': '{step}' is not a group of settings")
         inner[last] = value
     try:
-        return msgspec.convert(fields, Config)
+        config = msgspec.convert(fields, Config)
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting: {error}") from None
+    growth = len(config.network.hidden) / len(EXPERIMENTS[experiment].network.hidden)
+    if growth > 1 and "optimizer.learning_rate" not in overrides:
+        rate = config.optimizer.learning_rate / sqrt(growth)
+        config = replace(config, optimizer=replace(config.optimizer, learning_rate=rate))
+    return config

@@ -15,7 +15,8 @@ def summary_text(summary: dict[str, Any], config: Config, folder: Path) -> str:
     layers = summary["layers"]
     lines = [
         f"{summary['experiment']} · {summary['init']} · {_hidden(config.network.hidden)} · "
-        f"{summary['parameters']:,} parameters · seed {summary['seed']} · {summary['backend']} {summary['dtype']}",
+        f"{summary['parameters']:,} parameters · learning rate {config.optimizer.learning_rate:.3g} · "
+        f"seed {summary['seed']} · {summary['backend']} {summary['dtype']}",
         "",
         f"{'gradient norm of':<18}{'iteration 1':>14}{'iteration ' + format(summary['iterations'], ','):>18}",
         *(_layer(row) for row in _abridged(layers)),

@@ -1,0 +1,1 @@
+"""Measurements: each published number has a command here that makes it."""

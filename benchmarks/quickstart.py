@@ -1,0 +1,52 @@
+"""The quick start's numbers: digits at 8 and at 100 hidden layers, and XOR, per initialization and seed.
+
+python -m benchmarks.quickstart             # about ten minutes on two cores; writes results/quickstart.json
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine
+from minisig.experiments import configure
+from minisig.initializers import INITIALIZERS
+from minisig.report.tables import summary_text
+from minisig.training.run import run
+
+RESULTS = Path(__file__).parent / "results" / "quickstart.json"
+DEEP = {"network.hidden": [100] * 100}
+
+
+def measure(experiment: str, inits: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """For every initialization the test errors over the seeds, and the mean time of a run."""
+    rows = []
+    for init in inits:
+        runs = [run(configure(experiment, {**settings, "network.init": init, "seed": seed})) for seed in range(seeds)]
+        row = {
+            "init": init,
+            "test_errors": [round(r["test_error"], 2) for r in runs],
+            "seconds": round(sum(r["seconds"] for r in runs) / seeds, 2),
+        }
+        rows.append(row)
+        print(experiment, row, flush=True)
+    return rows
+
+
+def main() -> None:
+    config = configure("digits")
+    results = {
+        "command": "python -m benchmarks.quickstart",
+        "machine": machine(),
+        "output": summary_text(run(config), config, Path("runs/digits-random+ep-seed0")),
+        "digits": measure("digits", list(INITIALIZERS), 4, {}),
+        "deep": measure("digits", ["random+ep", "ortho+ep"], 4, DEEP),
+        "xor": measure("xor", list(INITIALIZERS), 20, {}),
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{RESULTS.name} written; now: python -m benchmarks.readme")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Put the measured numbers into README.md, between its <!-- name --> … <!-- /name --> marks.
+
+python -m benchmarks.readme                 # write
+python -m benchmarks.readme --check         # fail if README.md and benchmarks/results differ
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from benchmarks.quickstart import RESULTS
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def blocks() -> dict[str, str]:
+    """Every generated part of the README, by its name."""
+    quickstart = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return {
+        "output": "\n".join(f"    {line}".rstrip() for line in quickstart["output"].splitlines()),
+        "digits": _errors(quickstart["digits"]),
+        "deep": _errors(quickstart["deep"]),
+        "xor": _xor(quickstart["xor"]),
+        "machine": "Measured on {cpu}, {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}.".format(
+            **quickstart["machine"]
+        ),
+    }
+
+
+def _errors(rows: list[dict[str, Any]]) -> str:
+    lines = ["| init | test error %, each seed | mean | seconds a run |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        each = ", ".join(f"{error:.2f}" for error in row["test_errors"])
+        lines.append(f"| {row['init']} | {each} | {mean(row['test_errors']):.2f} | {row['seconds']:.1f} |")
+    return "\n".join(lines)
+
+
+def _xor(rows: list[dict[str, Any]]) -> str:
+    lines = ["| init | mean test error % | median | seeds above 10 % |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        errors = row["test_errors"]
+        stuck = sum(error > 10 for error in errors)
+        lines.append(f"| {row['init']} | {mean(errors):.1f} | {median(errors):.1f} | {stuck} of {len(errors)} |")
+    return "\n".join(lines)
+
+
+def rendered(text: str) -> str:
+    """The README with every generated part made anew."""
+    for name, content in blocks().items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+        if len(pattern.findall(text)) != 1:
+            raise SystemExit(f"README.md must hold <!-- {name} --> … <!-- /{name} --> once")
+        text = pattern.sub(lambda match, content=content: match[1] + content + match[2], text)  # type: ignore[misc]
+    return text
+
+
+def main() -> None:
+    text = README.read_text(encoding="utf-8")
+    fresh = rendered(text)
+    if "--check" not in sys.argv:
+        README.write_text(fresh, encoding="utf-8")
+    elif fresh != text:
+        raise SystemExit("README.md differs from benchmarks/results; run: python -m benchmarks.readme")
+
+
+if __name__ == "__main__":
+    main()

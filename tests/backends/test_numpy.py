@@ -1,0 +1,127 @@
+"""Every primitive against a naive second implementation."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_softmax, softmax
+
+from minisig.backends import get_backend
+from minisig.backends.numpy import NumpyBackend
+from minisig.errors import UsageError
+
+DTYPES = ["float32", "float64"]
+
+
+@pytest.fixture(params=DTYPES)
+def backend(request):
+    return get_backend("numpy", request.param)
+
+
+def draw(rng, shape, dtype):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def tolerance(backend, terms):
+    """Rounding of a sum of so many products of order one."""
+    return 4 * np.sqrt(terms) * np.finfo(backend.dtype).eps
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "strided"])
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (-0.1, 0.9), (2.0, 1.0)])
+def test_gemm_accumulates_whatever_the_layout(backend, layout, alpha, beta):
+    rng = np.random.default_rng(0)
+    arrange = {
+        "rows": np.ascontiguousarray,
+        "columns": np.asfortranarray,
+        "strided": lambda m: np.repeat(m, 2, axis=1)[:, ::2],
+    }[layout]
+    a, b = arrange(draw(rng, (7, 5), backend.dtype)), arrange(draw(rng, (5, 3), backend.dtype))
+    c = draw(rng, (7, 3), backend.dtype)
+    expected = alpha * np.einsum("ik,kj->ij", a, b) + beta * c
+    backend.gemm(alpha, a, b, beta, c)
+    assert c.dtype == backend.dtype
+    np.testing.assert_allclose(c, expected, atol=5 * tolerance(backend, 5))
+
+
+def test_gemm_of_transposed_views_is_the_weight_gradient(backend):
+    rng = np.random.default_rng(1)
+    x, dz = draw(rng, (50, 4), backend.dtype), draw(rng, (50, 6), backend.dtype)
+    naive = sum(np.outer(row, delta) for row, delta in zip(x, dz, strict=True))
+    np.testing.assert_allclose(backend.matmul(x.T, dz), naive, atol=8 * tolerance(backend, 50))
+
+
+def test_gemm_refuses_an_array_into_which_blas_could_not_write(backend):
+    c = np.zeros((3, 4), dtype=backend.dtype)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        backend.gemm(1.0, np.ones((4, 2), backend.dtype), np.ones((2, 3), backend.dtype), 0.0, c.T)
+
+
+def test_matmul_of_single_rows_columns_and_entries(backend):
+    rng = np.random.default_rng(2)
+    for n, k, m in [(1, 5, 3), (5, 1, 3), (5, 3, 1), (1, 1, 1)]:
+        a, b = draw(rng, (n, k), backend.dtype), draw(rng, (k, m), backend.dtype)
+        np.testing.assert_allclose(backend.matmul(a, b), np.einsum("ik,kj->ij", a, b), rtol=tolerance(backend, 50))
+
+
+def test_affine_adds_the_bias_to_every_row(backend):
+    rng = np.random.default_rng(3)
+    x, W, b = draw(rng, (4, 3), backend.dtype), draw(rng, (3, 2), backend.dtype), draw(rng, 2, backend.dtype)
+    expected = [[sum(x[i, k] * W[k, j] for k in range(3)) + b[j] for j in range(2)] for i in range(4)]
+    np.testing.assert_allclose(backend.affine(x, W, b), expected, atol=4 * tolerance(backend, 4))
+
+
+def test_sigmoid_is_the_logistic_and_saturates_without_overflow(backend):
+    z = np.concatenate([np.linspace(-30, 30, 601), [-1e4, 1e4]]).astype(backend.dtype)
+    y = backend.sigmoid(z)
+    assert y.dtype == backend.dtype
+    # y is a difference of numbers of order one, so its error is absolute.
+    np.testing.assert_allclose(y, expit(z.astype(float)), rtol=0, atol=4 * np.finfo(backend.dtype).eps)
+
+
+def test_sigmoid_backward_multiplies_by_the_derivative(backend):
+    rng = np.random.default_rng(4)
+    z, dy = draw(rng, (5, 6), backend.dtype), draw(rng, (5, 6), backend.dtype)
+    y = backend.sigmoid(z)
+    expected = dy * expit(z) * expit(-z)
+    np.testing.assert_allclose(backend.sigmoid_backward(dy, y), expected, rtol=40 * np.finfo(backend.dtype).eps)
+
+
+def test_softmax_cross_entropy_and_its_gradient(backend):
+    rng = np.random.default_rng(5)
+    z = (10 * draw(rng, (6, 4), backend.dtype)).astype(backend.dtype)
+    labels = np.array([0, 1, 2, 3, 0, 2])
+    losses, dz = backend.softmax_cross_entropy(z, labels)
+    exact = z.astype(float)
+    np.testing.assert_allclose(losses, -log_softmax(exact, axis=1)[range(6), labels], atol=tolerance(backend, 1000))
+    np.testing.assert_allclose(dz, (softmax(exact, axis=1) - np.eye(4)[labels]) / 6, atol=tolerance(backend, 100))
+    assert z.dtype == dz.dtype == backend.dtype
+
+
+def test_softmax_cross_entropy_survives_enormous_logits(backend):
+    losses, dz = backend.softmax_cross_entropy(backend.asarray([[1e4, 0.0], [1e4, 0.0]]), np.array([0, 1]))
+    np.testing.assert_array_equal(losses, [0.0, 1e4])
+    np.testing.assert_array_equal(dz, [[0.0, 0.0], [0.5, -0.5]])
+
+
+def test_scatter_add_counts_repeated_rows_every_time(backend):
+    into = backend.asarray(np.zeros((4, 2)))
+    backend.scatter_add(into, np.array([1, 3, 1]), backend.asarray([[1, 2], [3, 4], [5, 6]]))
+    np.testing.assert_array_equal(into, [[0, 0], [6, 8], [0, 0], [3, 4]])
+
+
+def test_asarray_gives_contiguous_arrays_of_the_dtype(backend):
+    a = backend.asarray(np.arange(6).reshape(2, 3).T)
+    assert a.flags.c_contiguous
+    assert a.dtype == backend.dtype
+    np.testing.assert_array_equal(backend.to_host(a), [[0, 3], [1, 4], [2, 5]])
+
+
+def test_unknown_backends_and_dtypes_are_refused_with_a_suggestion():
+    with pytest.raises(UsageError, match="Did you mean 'numpy'"):
+        get_backend("nunpy")
+    with pytest.raises(UsageError, match="float32, float64"):
+        get_backend("numpy", "float16")
+
+
+def test_the_complex_backend_exists_for_differentiation_only():
+    z = NumpyBackend("complex128").sigmoid(np.array([0.3 + 1e-30j]))
+    assert z.imag[0] / 1e-30 == pytest.approx(expit(0.3) * expit(-0.3), rel=1e-15)

@@ -1,0 +1,128 @@
+"""The handwritten backward is right, and a wrong one is caught."""
+
+import numpy as np
+import pytest
+
+from minisig import check_gradients, mlp
+from minisig.gradients import Outer, RowSum
+from minisig.layers import Dense, Dropout, ScaledTanh, Sigmoid
+from minisig.network import Network
+from minisig.optimizers import Momentum
+
+EXACT = 1e-10
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    return rng.uniform(-1, 1, (6, 7)), rng.integers(0, 4, 6)
+
+
+@pytest.mark.parametrize("init", ["random+ep", "ortho+exact", "glorot"])
+@pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh"])
+def test_backward_of_whole_networks_is_exact(data, init, activation):
+    net = mlp([7, 6, 5, 5, 4], init=init, activation=activation, rng=1)
+    assert check_gradients(net, *data).error < EXACT
+
+
+def test_every_entry_of_every_parameter_and_of_the_input_is_looked_at(data):
+    net = mlp([7, 6, 4], rng=1)
+    assert set(check_gradients(net, *data).by_array) == {"dense0.W", "dense0.b", "dense1.W", "dense1.b", "x"}
+
+
+def test_backward_is_exact_with_fixed_dropout_masks(data):
+    net = mlp([7, 20, 20, 4], dropout=0.5, rng=1)
+    assert check_gradients(net, *data, dropout_seed=3).error < EXACT
+    x, labels = data
+    with_masks = net.trace(x, labels, np.random.default_rng(3)).gradients["dense1.W"].dense(net.backend)
+    without = net.trace(x, labels).gradients["dense1.W"].dense(net.backend)
+    assert np.abs(with_masks - without).max() > 1e-3  # the masks were really on
+
+
+def test_backward_stays_exact_where_momentum_leads(data):
+    net, optimizer = mlp([7, 6, 5, 4], rng=1, dtype="float64"), Momentum(0.9)
+    for _ in range(20):
+        optimizer.update(net.params, net.trace(*data).gradients, net.backend, learning_rate=0.5)
+        assert check_gradients(net, *data, entries=20).error < EXACT
+
+
+def test_backward_is_exact_at_ten_layers_of_real_data(batch):
+    x, labels = batch
+    for init in ("random+ep", "lecun"):
+        net = mlp([64, *[20] * 10, 10], init=init, rng=0, x=x)
+        assert check_gradients(net, x[:5], labels[:5], entries=10).error < EXACT
+
+
+class DenseForgetsTranspose(Dense):
+    def backward(self, dz, x, backend):
+        return backend.matmul(dz, self.params["W"]), self.gradients(dz, x, backend)
+
+
+class DenseScalesOneWeight(Dense):
+    def gradients(self, dz, x, backend):
+        dz = dz.copy()
+        dz[:, 2] *= 1 + 1e-6
+        return {"W": Outer(x, dz), "b": RowSum(dz)}
+
+
+class DenseForgetsBias(Dense):
+    def gradients(self, dz, x, backend):
+        return {"W": Outer(x, dz), "b": RowSum(0 * dz)}
+
+
+class SigmoidForgetsDerivative(Sigmoid):
+    def backward(self, dy, y, backend):
+        return dy, {}
+
+
+class ScaledTanhForgetsScale(ScaledTanh):
+    def backward(self, dy, y, backend):
+        return dy * (1 - y * y), {}
+
+
+class DropoutForgetsMask(Dropout):
+    def backward(self, dy, m, backend):
+        return dy, {}
+
+
+@pytest.mark.parametrize(
+    ("broken", "suspect"),
+    [
+        (DenseForgetsTranspose, "dense0"),
+        (DenseScalesOneWeight, "broken"),
+        (DenseForgetsBias, "broken.b"),
+        (SigmoidForgetsDerivative, "dense0"),
+        (ScaledTanhForgetsScale, "dense0"),
+        (DropoutForgetsMask, "dense0"),
+    ],
+)
+def test_a_broken_backward_is_caught_and_named(data, broken, suspect):
+    x, labels = data
+    sound = mlp([7, 4, 4], rng=1, dtype="float64")
+    dense = sound.layers["dense1"]
+    layer = (
+        broken(**dense.params) if issubclass(broken, Dense) else broken(*([0.5] if issubclass(broken, Dropout) else []))
+    )
+    layers = [("dense0", sound.layers["dense0"]), ("sigmoid0", Sigmoid()), ("broken", layer)]
+    if not issubclass(broken, Dense):
+        layers.append(("dense1", dense))
+    check = check_gradients(Network(layers, sound.backend), x, labels, dropout_seed=0)
+    assert check.error > 1e-7
+    wrong = {name for name, mismatch in check.by_array.items() if mismatch.error > 1e-7}
+    assert any(name.startswith(suspect) for name in wrong)
+    assert check.worst.where in str(check)
+
+
+def test_one_wrong_entry_of_a_large_matrix_is_caught_though_few_entries_are_sampled(data):
+    class OneWrong(Dense):
+        def gradients(self, dz, x, backend):
+            wrong = Outer(x, dz).dense(backend)
+            wrong[17, 23] += 1e-3 * np.abs(wrong).max()
+            return {"W": Outer(np.eye(len(wrong)), wrong), "b": RowSum(dz)}
+
+    sound = mlp([7, 100, 100, 4], rng=1, dtype="float64")
+    layers = dict(sound.layers)
+    layers["dense1"] = OneWrong(**layers["dense1"].params)
+    check = check_gradients(Network(list(layers.items()), sound.backend), *data, entries=5)
+    assert check.error > 1e-6
+    assert "dense1.W along a random direction" in str(check)

@@ -1,0 +1,125 @@
+"""Every layer alone: forward and backward against a naive second implementation, and purity."""
+
+import math
+
+import numpy as np
+import pytest
+
+from minisig.backends import get_backend
+from minisig.backends.numpy import NumpyBackend
+from minisig.errors import UsageError
+from minisig.layers import Dense, Dropout, ScaledTanh, Sigmoid
+
+BACKEND = get_backend("numpy", "float64")
+STEP = 1e-30
+MASK_SEED = 7
+
+
+def make(name):
+    rng = np.random.default_rng(3)
+    return {
+        "dense": lambda: Dense(rng.standard_normal((4, 5)), rng.standard_normal(5)),
+        "sigmoid": Sigmoid,
+        "scaled_tanh": ScaledTanh,
+        "dropout": lambda: Dropout(0.4),
+    }[name]()
+
+
+LAYERS = ["dense", "sigmoid", "scaled_tanh", "dropout"]
+
+
+def forward(layer, x, backend=BACKEND):
+    draws = (np.random.default_rng(MASK_SEED),) if isinstance(layer, Dropout) else ()
+    return layer.forward(x, backend, *draws)
+
+
+@pytest.fixture
+def x():
+    return 2 * np.random.default_rng(0).standard_normal((6, 4))
+
+
+def naive_forward(layer, x):
+    if isinstance(layer, Dense):
+        W, b = layer.params["W"], layer.params["b"]
+        return [[sum(x[i, k] * W[k, j] for k in range(4)) + b[j] for j in range(5)] for i in range(6)]
+    if isinstance(layer, Dropout):
+        kept = np.random.default_rng(MASK_SEED).random((6, 4), dtype="float32") >= 0.4
+        return [[x[i, j] / 0.6 if kept[i, j] else 0.0 for j in range(4)] for i in range(6)]
+    function = {
+        Sigmoid: lambda z: 1 / (1 + math.exp(-z)),
+        ScaledTanh: lambda z: 1.7159 * math.tanh(2 / 3 * z),
+    }[type(layer)]
+    return [[function(z) for z in row] for row in x]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_forward_equals_a_plain_loop(name, x):
+    layer = make(name)
+    np.testing.assert_allclose(forward(layer, x)[0], naive_forward(layer, x), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_backward_equals_complex_step_differentiation(name, x):
+    layer = make(name)
+    y, cache = forward(layer, x)
+    weights = np.random.default_rng(1).standard_normal(y.shape)  # L = Σ weights · y
+    dx, gradients = layer.backward(weights, cache, BACKEND)
+    arrays = {"x": x.astype(complex)} | {key: w.astype(complex) for key, w in layer.params.items()}
+    backward = {"x": dx} | {key: g.dense(BACKEND) for key, g in gradients.items()}
+    assert arrays.keys() == backward.keys()
+    layer.params = {key: arrays[key] for key in layer.params}
+    for key, a in arrays.items():
+        numeric = np.zeros(a.shape)
+        for index in np.ndindex(a.shape):
+            a[index] += 1j * STEP
+            numeric[index] = (weights * forward(layer, arrays["x"], NumpyBackend("complex128"))[0]).sum().imag / STEP
+            a[index] -= 1j * STEP
+        np.testing.assert_allclose(backward[key], numeric, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_remembers_nothing_between_calls(name, x):
+    layer = make(name)
+    y, cache = forward(layer, x)
+    dx, _ = layer.backward(y, cache, BACKEND)
+    x_before, y_before, dx_before = x.copy(), y.copy(), dx.copy()
+    forward(layer, -3 * x)
+    again, _ = layer.backward(y, cache, BACKEND)
+    np.testing.assert_array_equal(again, dx_before)
+    np.testing.assert_array_equal(x, x_before)
+    np.testing.assert_array_equal(y, y_before)
+
+
+def test_the_first_layers_gradients_need_no_input_gradient(x):
+    layer = make("dense")
+    z, cache = layer.forward(x, BACKEND)
+    alone, whole = layer.gradients(z, cache, BACKEND), layer.backward(z, cache, BACKEND)[1]
+    for key, gradient in whole.items():
+        np.testing.assert_array_equal(alone[key].dense(BACKEND), gradient.dense(BACKEND))
+
+
+def test_dropout_keeps_the_mean_and_silences_the_right_share():
+    n, p = 100_000, 0.3
+    y, _ = Dropout(p).forward(np.ones((n, 1)), BACKEND, np.random.default_rng(0))
+    deviation = math.sqrt(p * (1 - p) / n)
+    assert abs((y == 0).mean() - p) < 5 * deviation
+    assert abs(y.mean() - 1) < 5 * deviation / (1 - p)
+
+
+def test_dropout_is_off_when_evaluating(x):
+    y, m = Dropout(0.5).forward(x, BACKEND, None)
+    assert m is None
+    assert y is x
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.0, 1.5, float("nan")])
+def test_dropout_refuses_what_is_not_a_probability(p):
+    with pytest.raises(UsageError, match="0 ≤ p < 1"):
+        Dropout(p)
+
+
+@pytest.mark.parametrize("activation", [Sigmoid, ScaledTanh])
+def test_an_activation_is_the_logistic_that_its_three_numbers_say(activation, x):
+    y, _ = activation().forward(x, BACKEND)
+    g = 1 / (1 + np.exp(-activation.slope * x))
+    np.testing.assert_allclose(y, activation.centre + activation.scale * (g - 0.5), atol=1e-14)

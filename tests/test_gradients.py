@@ -1,0 +1,67 @@
+"""Factored gradients against the matrices they stand for."""
+
+import numpy as np
+import pytest
+
+from minisig.backends import get_backend
+from minisig.gradients import Outer, RowSum, clip_factor, global_norm, layer_norms, norms
+
+BACKEND = get_backend("numpy", "float64")
+
+
+def naive(gradient):
+    if isinstance(gradient, RowSum):
+        return np.array([sum(column) for column in gradient.dz.T])
+    return np.array([[sum(a * b) for b in gradient.dz.T] for a in gradient.x.T])
+
+
+@pytest.fixture(params=["gram", "direct", "bias"])
+def gradient(request):
+    rng = np.random.default_rng(0)
+    if request.param == "bias":
+        return RowSum(rng.standard_normal((7, 3)))
+    batch = {"gram": 3, "direct": 40}[request.param]
+    gradient = Outer(rng.standard_normal((batch, 11)), rng.standard_normal((batch, 13)))
+    assert (batch * (11 + 13) < 11 * 13) == (request.param == "gram")  # both forms of the norm are exercised
+    return gradient
+
+
+def test_dense_is_the_sum_over_the_batch(gradient):
+    np.testing.assert_allclose(gradient.dense(BACKEND), naive(gradient), rtol=1e-12, atol=1e-13)
+
+
+def test_accumulate_is_alpha_gradient_plus_beta_array(gradient):
+    into = np.random.default_rng(1).standard_normal(naive(gradient).shape)
+    expected = -0.3 * naive(gradient) + 0.9 * into
+    gradient.accumulate(into, alpha=-0.3, beta=0.9, backend=BACKEND)
+    np.testing.assert_allclose(into, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_norm_is_that_of_the_matrix(gradient):
+    assert gradient.squared_norm(BACKEND) == pytest.approx((naive(gradient) ** 2).sum(), rel=1e-12)
+
+
+def test_norm_of_a_vanishing_float32_gradient_does_not_underflow():
+    tiny = np.full((4, 3), 1e-30, dtype=np.float32)
+    assert np.sqrt(RowSum(tiny).squared_norm(BACKEND)) == pytest.approx(4e-30 * np.sqrt(3), rel=1e-6)
+    wide = Outer(np.ones((2, 50), np.float32), np.full((2, 40), 1e-22, np.float32))
+    single = get_backend("numpy")
+    assert np.sqrt(wide.squared_norm(single)) == pytest.approx(2e-22 * np.sqrt(50 * 40), rel=1e-6)
+
+
+def test_a_gradient_that_cancels_exactly_has_norm_zero_not_nan():
+    x, dz = np.ones((2, 50), np.float32), np.concatenate([np.ones((1, 40)), -np.ones((1, 40))]).astype(np.float32)
+    assert norms({"w": Outer(x, dz)}, get_backend("numpy"))["w"] == 0.0
+
+
+def test_norms_of_layers_and_of_everything_are_root_sums_of_squares():
+    by_parameter = {"dense0.W": 3.0, "dense0.b": 4.0, "dense1.W": 12.0}
+    assert layer_norms(by_parameter) == {"dense0": 5.0, "dense1": 12.0}
+    assert global_norm(by_parameter) == 13.0
+
+
+@pytest.mark.parametrize(
+    ("norm", "most", "factor"), [(10.0, 5.0, 0.5), (4.0, 5.0, 1.0), (4.0, None, 1.0), (0.0, 1.0, 1.0)]
+)
+def test_clipping_shortens_long_gradients_only(norm, most, factor):
+    assert clip_factor(norm, most) == factor

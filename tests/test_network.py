@@ -1,0 +1,167 @@
+"""Networks: structure, trace, and training against a naive second implementation."""
+
+import numpy as np
+import pytest
+
+from minisig import mlp
+from minisig.backends import get_backend
+from minisig.errors import UsageError
+from minisig.layers import Sigmoid
+from minisig.network import Network
+from minisig.optimizers import Momentum
+
+
+def test_an_mlp_alternates_dense_layers_and_activations():
+    net = mlp([4, 3, 2], dropout=0.5)
+    assert list(net.layers) == ["dense0", "sigmoid0", "dropout0", "dense1"]
+    assert {name: w.shape for name, w in net.params.items()} == {
+        "dense0.W": (4, 3),
+        "dense0.b": (3,),
+        "dense1.W": (3, 2),
+        "dense1.b": (2,),
+    }
+    assert {w.dtype.name for w in net.params.values()} == {"float32"}
+    assert {w.dtype.name for w in mlp([4, 3, 2], dtype="float64").params.values()} == {"float64"}
+
+
+def naive_gradients(params, depth, x, labels):
+    """Backpropagation one example at a time, as in a textbook."""
+    total = {name: np.zeros_like(w) for name, w in params.items()}
+    loss = 0.0
+    for example, label in zip(x, labels, strict=True):
+        ys = [example]
+        for i in range(depth):
+            z = ys[-1] @ params[f"dense{i}.W"] + params[f"dense{i}.b"]
+            ys.append(1 / (1 + np.exp(-z)) if i < depth - 1 else z)
+        p = np.exp(ys[-1]) / np.exp(ys[-1]).sum()
+        loss -= np.log(p[label]) / len(x)
+        delta = (p - np.eye(len(p))[label]) / len(x)
+        for i in reversed(range(depth)):
+            total[f"dense{i}.W"] += np.outer(ys[i], delta)
+            total[f"dense{i}.b"] += delta
+            delta = (params[f"dense{i}.W"] @ delta) * ys[i] * (1 - ys[i])
+    return loss, total
+
+
+def test_training_with_momentum_equals_the_textbook_example_by_example(batch):
+    x, labels = batch[0].astype(float), batch[1]
+    net, optimizer = mlp([64, 9, 8, 10], rng=2, x=x, dtype="float64"), Momentum(0.9)
+    params = {name: w.copy() for name, w in net.params.items()}
+    v = {name: np.zeros_like(w) for name, w in params.items()}
+    for _ in range(10):
+        trace = net.trace(x, labels)
+        loss, gradients = naive_gradients(params, 3, x, labels)
+        assert float(trace.loss) == pytest.approx(loss, rel=1e-12)
+        for name, g in gradients.items():
+            np.testing.assert_allclose(trace.gradients[name].dense(net.backend), g, atol=1e-13)
+            assert trace.gradient_norms()[name] == pytest.approx(np.linalg.norm(g), rel=1e-10)
+            v[name] = 0.9 * v[name] - 0.2 * g
+            params[name] += v[name]
+        optimizer.update(net.params, trace.gradients, net.backend, learning_rate=0.2)
+    for name, w in params.items():
+        np.testing.assert_allclose(net.params[name], w, atol=1e-12)
+
+
+def test_float32_training_follows_float64(batch):
+    runs = {}
+    for dtype in ("float32", "float64"):
+        net, optimizer = mlp([64, 30, 30, 10], rng=0, x=batch[0], dtype=dtype), Momentum(0.9)
+        for _ in range(20):
+            trace = net.trace(*batch)
+            optimizer.update(net.params, trace.gradients, net.backend, learning_rate=0.05)
+        runs[dtype] = float(trace.loss)
+    # Twenty steps on a smooth loss multiply float32's rounding, 6e-8, by a few hundred at most.
+    assert runs["float32"] == pytest.approx(runs["float64"], rel=5e-5)
+
+
+def test_a_trace_holds_every_output_and_its_gradient(batch):
+    net = mlp([64, 5, 4, 10])
+    trace = net.trace(*batch, input_gradient=True)
+    assert list(trace.outputs) == list(trace.deltas) == list(net.layers)
+    assert list(trace.gradients) == list(net.params)
+    for name, output in trace.outputs.items():
+        assert output.shape == trace.deltas[name].shape
+    np.testing.assert_array_equal(trace.outputs["dense2"], net.forward(batch[0]))
+    assert trace.dx.shape == trace.x.shape == batch[0].shape
+    y, dy, dz = trace.outputs["sigmoid0"], trace.deltas["sigmoid0"], trace.deltas["dense0"]
+    np.testing.assert_allclose(dz, dy * y * (1 - y), rtol=1e-5)
+
+
+def test_leaving_out_the_input_gradient_changes_no_other(batch):
+    net = mlp([64, 5, 10])
+    with_dx, without = net.trace(*batch, input_gradient=True), net.trace(*batch)
+    assert without.dx is None
+    for name in net.params:
+        np.testing.assert_array_equal(
+            with_dx.gradients[name].dense(net.backend), without.gradients[name].dense(net.backend)
+        )
+
+
+def test_a_layer_without_a_gradients_method_may_come_first(batch):
+    class Negate:
+        def __init__(self):
+            self.params = {}
+
+        def forward(self, x, backend):
+            return -x, None
+
+        def backward(self, dy, cache, backend):
+            return -dy, {}
+
+    inner = mlp([64, 5, 10])
+    net = Network([("negate", Negate()), *inner.layers.items()], inner.backend)
+    assert net.trace(*batch).dx is not None
+    np.testing.assert_array_equal(net.forward(batch[0]), inner.forward(-batch[0]))
+
+
+def test_on_another_backend_a_network_is_a_copy(batch):
+    net = mlp([64, 5, 10])
+    double = net.on(get_backend("numpy", "float64"))
+    np.testing.assert_allclose(double.forward(batch[0]), net.forward(batch[0]), atol=1e-5)
+    double.params["dense0.W"][...] = 0
+    assert net.params["dense0.W"].any()
+    same = net.on(net.backend)
+    same.params["dense0.W"][...] = 0
+    assert net.params["dense0.W"].any()
+
+
+def test_loading_copies_values_and_refuses_what_does_not_fit():
+    net, other = mlp([4, 3, 2], rng=0), mlp([4, 3, 2], rng=1)
+    net.load(other.params)
+    for name, w in net.params.items():
+        np.testing.assert_array_equal(w, other.params[name])
+        assert w is not other.params[name]
+    with pytest.raises(UsageError, match=r"dense0\.W: expected shape \(4, 3\), got \(5, 3\)"):
+        net.load(mlp([5, 3, 2]).params)
+    with pytest.raises(UsageError, match="do not fit"):
+        net.load(mlp([4, 3, 3, 2]).params)
+
+
+def test_dropout_masks_come_from_the_generator_alone(batch):
+    net = mlp([64, 30, 10], dropout=0.5)
+    draw = [net.forward(batch[0], np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(draw[0], draw[1])
+    assert np.abs(draw[0] - draw[2]).max() > 1e-3
+    np.testing.assert_array_equal(net.forward(batch[0]), net.forward(batch[0]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sizes": [4, 3, 2], "init": "randon+ep"}, r"Did you mean 'random\+ep'"),
+        ({"sizes": [4, 3, 2], "activation": "relu"}, "sigmoid, scaled-tanh"),
+        ({"sizes": [4, 3, 2], "backend": "numpi"}, "Did you mean 'numpy'"),
+        ({"sizes": [4]}, "at least an input and an output"),
+        ({"sizes": [4, 0, 2]}, "all positive"),
+        ({"sizes": [4, 3, 2], "x": np.zeros((5, 7))}, "takes 4 inputs, the data have 7"),
+        ({"sizes": [4, 3, 2], "init": "lsuv"}, "pass one"),
+    ],
+)
+def test_a_wrong_network_is_refused_with_a_remedy(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        mlp(arguments.pop("sizes"), **arguments)
+
+
+def test_layer_names_must_differ():
+    with pytest.raises(UsageError, match="must differ"):
+        Network([("a", Sigmoid()), ("a", Sigmoid())], get_backend())

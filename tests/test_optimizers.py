@@ -1,0 +1,64 @@
+"""Optimizers against their textbook formulas, on factored gradients."""
+
+import numpy as np
+import pytest
+
+from minisig.backends import get_backend
+from minisig.gradients import Outer, RowSum
+from minisig.optimizers import Adam, Momentum
+
+BACKEND = get_backend("numpy", "float64")
+STEPS = 5
+
+
+@pytest.fixture
+def problem():
+    """Parameters and the factored gradients of five steps."""
+    rng = np.random.default_rng(0)
+    params = {"dense0.W": rng.standard_normal((4, 3)), "dense0.b": rng.standard_normal(3)}
+    steps = [(rng.standard_normal((6, 4)), rng.standard_normal((6, 3))) for _ in range(STEPS)]
+    return params, [{"dense0.W": Outer(x, dz), "dense0.b": RowSum(dz)} for x, dz in steps]
+
+
+def test_momentum_is_the_textbook_formula(problem):
+    params, gradients = problem
+    expected = {name: w.copy() for name, w in params.items()}
+    v = {name: np.zeros_like(w) for name, w in params.items()}
+    optimizer = Momentum(0.9)
+    for t, step in enumerate(gradients):
+        rate = 0.1 / (t + 1)
+        optimizer.update(params, step, BACKEND, learning_rate=rate, scale=0.5)
+        for name, g in step.items():
+            v[name] = 0.9 * v[name] - rate * 0.5 * g.dense(BACKEND)
+            expected[name] += v[name]
+    for name in params:
+        np.testing.assert_allclose(params[name], expected[name], rtol=1e-12)
+        np.testing.assert_allclose(optimizer.slots[name]["v"], v[name], rtol=1e-12)
+
+
+def test_adam_is_algorithm_1_of_kingma_and_ba(problem):
+    params, gradients = problem
+    expected = {name: w.copy() for name, w in params.items()}
+    m = {name: np.zeros_like(w) for name, w in params.items()}
+    v = {name: np.zeros_like(w) for name, w in params.items()}
+    optimizer = Adam(epsilon=1e-3)
+    for t, step in enumerate(gradients, start=1):
+        optimizer.update(params, step, BACKEND, learning_rate=0.01, scale=0.7)
+        for name, gradient in step.items():
+            g = 0.7 * gradient.dense(BACKEND)
+            m[name] = 0.9 * m[name] + 0.1 * g
+            v[name] = 0.999 * v[name] + 0.001 * g**2
+            m_hat, v_hat = m[name] / (1 - 0.9**t), v[name] / (1 - 0.999**t)
+            expected[name] -= 0.01 * m_hat / (np.sqrt(v_hat) + 1e-3)
+    for name in params:
+        np.testing.assert_allclose(params[name], expected[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("optimizer", [Momentum(), Adam()])
+def test_parameters_are_updated_in_place(problem, optimizer):
+    params, gradients = problem
+    before = {name: (id(w), w.copy()) for name, w in params.items()}
+    optimizer.update(params, gradients[0], BACKEND, learning_rate=0.1)
+    for name, w in params.items():
+        assert id(w) == before[name][0]
+        assert not np.array_equal(w, before[name][1])

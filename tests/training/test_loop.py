@@ -1,0 +1,96 @@
+"""Training: selection, clipping, divergence, and that watching changes nothing."""
+
+import numpy as np
+import pytest
+
+from minisig.errors import Diverged
+from minisig.experiments import configure
+from minisig.gradients import global_norm
+from minisig.training.evaluate import evaluate
+from minisig.training.loop import Training
+from minisig.training.run import build_network
+
+
+def training(digits, **overrides):
+    settings = {"network.hidden": [20, 20], "iterations": 60, "validate_every": 20, "log_every": 10}
+    config = configure("digits", settings | {name.replace("__", "."): value for name, value in overrides.items()})
+    return Training(build_network(config, digits), digits, config)
+
+
+def test_records_come_at_the_first_the_logged_the_validated_and_the_last_iteration(digits):
+    records = list(training(digits, iterations=47, log_every=10, validate_every=25))
+    assert [r["iteration"] for r in records] == [1, 10, 20, 25, 30, 40, 47]
+    assert [r["iteration"] for r in records if "valid_loss" in r] == [25, 47]
+    assert set(records[0]["gradient_norm"]) == {"dense0", "dense1", "dense2"}
+    assert set(records[0]["activation_mean"]) == set(records[0]["activation_std"]) == {"sigmoid0", "sigmoid1"}
+
+
+def test_a_record_tells_the_norms_and_activities_of_its_own_step(digits):
+    watched = training(digits)
+    x, labels = watched.batches.at(1)
+    trace = build_network(watched.config, digits).trace(x, labels)
+    record = next(iter(watched))
+    norms = trace.gradient_norms()
+    assert record["train_loss"] == float(trace.loss)
+    assert record["gradient_norm"]["dense1"] == pytest.approx(np.hypot(norms["dense1.W"], norms["dense1.b"]))
+    assert record["activation_mean"]["sigmoid0"] == float(trace.outputs["sigmoid0"].mean())
+    assert record["activation_std"]["sigmoid1"] == float(trace.outputs["sigmoid1"].std())
+
+
+def test_watching_every_step_changes_no_weight(digits):
+    blind, watched = (training(digits, log_every=every) for every in (1000, 1))
+    assert len(list(blind)) < len(list(watched))
+    for name, w in blind.net.params.items():
+        np.testing.assert_array_equal(w, watched.net.params[name])
+
+
+def test_the_parameters_of_least_validation_loss_are_kept(digits):
+    # A rate at which the validation loss goes up and down.
+    run = training(digits, iterations=200, validate_every=10, optimizer__learning_rate=3.0)
+    losses = {r["iteration"]: r["valid_loss"] for r in run if "valid_loss" in r}
+    assert run.best_iteration == min(losses, key=losses.get) < 200
+    assert run.best_score.loss == min(losses.values())
+    run.net.load(run.best)
+    assert evaluate(run.net, digits.valid) == run.best_score
+
+
+def test_clipping_bounds_the_update_and_logs_the_norm_before_it(digits):
+    run = training(digits, optimizer__clip=0.01, optimizer__learning_rate=1.0, optimizer__warmup=0, iterations=1)
+    before = {name: w.copy() for name, w in run.net.params.items()}
+    (record,) = run
+    moved = global_norm({name: float(np.linalg.norm(w - before[name])) for name, w in run.net.params.items()})
+    assert moved == pytest.approx(0.01, rel=1e-4)
+    assert global_norm(record["gradient_norm"]) > 0.1
+
+
+def test_divergence_is_an_error_that_says_what_to_do(digits):
+    with pytest.raises(Diverged, match=r"not finite at iteration .*lower the learning rate, now 1e\+38"):
+        list(training(digits, optimizer__learning_rate=1e38))
+
+
+def test_adam_learns_too(digits):
+    run = training(digits, optimizer__name="adam", optimizer__learning_rate=0.01, iterations=300)
+    list(run)
+    assert run.best_score.error < 10
+
+
+def test_dropout_is_drawn_anew_at_every_iteration_and_off_in_validation(digits):
+    run = training(digits, network__dropout=0.5)
+    first, _ = run.step(1)
+    list(run)
+    assert evaluate(run.net, digits.valid) == evaluate(run.net, digits.valid)
+    # The same iteration draws the same masks, whatever was drawn in between.
+    twin = training(digits, network__dropout=0.5)
+    again, _ = twin.step(1)
+    np.testing.assert_array_equal(first.outputs["dropout0"], again.outputs["dropout0"])
+    other, _ = twin.step(2)
+    assert ((other.outputs["dropout0"] == 0) != (again.outputs["dropout0"] == 0)).any()
+
+
+def test_evaluation_in_pieces_is_evaluation_of_the_whole(digits):
+    net = training(digits).net
+    z = net.forward(digits.train.x).astype(float)
+    losses = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(z)), digits.train.y]
+    score = evaluate(net, digits.train)  # 1,197 rows: two pieces
+    assert score.loss == pytest.approx(losses.mean(), rel=1e-6)
+    assert score.error == pytest.approx(100 * (z.argmax(axis=1) != digits.train.y).mean())

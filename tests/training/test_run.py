@@ -1,0 +1,93 @@
+"""Whole runs: the claims of the paper on the embedded data, and what is left on disk."""
+
+import errno
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from minisig.errors import MinisigError, UsageError
+from minisig.experiments import configure
+from minisig.training.folder import RunFolder, unused
+from minisig.training.run import run
+
+
+@pytest.mark.parametrize("init", ["random+ep", "ortho+ep"])
+def test_eight_sigmoid_layers_learn_the_digits_with_ep(init):
+    summary = run(configure("digits", {"network.init": init, "iterations": 1500}))
+    assert summary["test_error"] < 3
+    norms = [layer["gradient_norm_first"] for layer in summary["layers"]]
+    assert max(norms) / min(norms) < 5
+
+
+@pytest.mark.parametrize("init", ["lecun", "glorot", "ortho", "lsuv"])
+def test_eight_sigmoid_layers_stay_dead_with_every_other_initialization(init):
+    summary = run(configure("digits", {"network.init": init, "iterations": 1500}))
+    assert summary["test_error"] > 80
+    assert summary["layers"][0]["gradient_norm_first"] < 2e-3 * summary["layers"][-1]["gradient_norm_first"]
+
+
+def test_thirty_sigmoid_layers_learn_the_digits(digits):
+    summary = run(configure("digits", {"network.hidden": [100] * 30, "iterations": 800}))
+    assert summary["test_error"] < 10
+
+
+def test_two_hidden_units_solve_xor():
+    errors = [run(configure("xor", {"network.init": "ortho+ep", "seed": seed}))["test_error"] for seed in range(5)]
+    assert np.median(errors) < 5
+
+
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(configure("digits", {"iterations": 3}))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_folder_holds_configuration_metrics_parameters_and_summary(tmp_path):
+    config = configure("digits", {"iterations": 30, "network.hidden": [8]})
+    summary = run(config, tmp_path / "run")
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
+        "best.safetensors",
+        "config.json",
+        "metrics.jsonl",
+        "summary.json",
+    ]
+    assert json.loads((tmp_path / "run" / "summary.json").read_text()) == summary
+    written = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert written["network"]["hidden"] == [8]
+    assert load_file(tmp_path / "run" / "best.safetensors")["dense0.W"].shape == (64, 8)
+
+
+def test_strided_parameters_are_saved_as_they_read(tmp_path):
+    w = np.arange(12.0).reshape(3, 4).T[::2]
+    RunFolder(tmp_path, b"{}").finish({"w": w}, {})
+    np.testing.assert_array_equal(load_file(tmp_path / "best.safetensors")["w"], w)
+
+
+def test_a_folder_with_a_run_is_left_alone(tmp_path):
+    RunFolder(tmp_path, b"first")
+    with pytest.raises(UsageError, match="already holds a run"):
+        RunFolder(tmp_path, b"second")
+    assert (tmp_path / "config.json").read_bytes() == b"first"
+
+
+def test_a_write_that_fails_leaves_no_half_file_under_the_right_name(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path, b"{}")
+
+    def full(path, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(MinisigError, match="No space left on device"):
+        folder.finish({"w": np.zeros(3)}, {})
+    assert not (tmp_path / "best.safetensors").exists()
+    assert not (tmp_path / "summary.json").exists()
+
+
+def test_unused_counts_up(tmp_path):
+    assert unused(tmp_path / "a") == tmp_path / "a"
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a-2").mkdir()
+    assert unused(tmp_path / "a") == tmp_path / "a-3"
