@@ -44,4 +44,4 @@ def require_known(kind: str, name: str, known: Iterable[str]) -> None:
         return
     near = get_close_matches(name.lower(), known, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
-    raise UsageError(f"unknown {kind} '{name}'.{hint} Choose from: {', '.join(known)}.")
+    raise UsageError(f"unknown {kind} '{name[:60]}'.{hint} Choose from: {', '.join(known)}.")

@@ -3,6 +3,9 @@
 Modules here import nothing heavy at their top, so that `minisig --help` is instant.
 """
 
+import sys
+from errno import EPIPE
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -10,7 +13,7 @@ import click
 from minisig import __version__
 from minisig.cli.theory import theory
 from minisig.cli.train import train
-from minisig.errors import MinisigError
+from minisig.errors import MinisigError, UsageError
 
 
 class Failure(click.ClickException):
@@ -22,11 +25,23 @@ class Failure(click.ClickException):
 class Commands(click.Group):
     """A person's mistake becomes one line on stderr and the exit code of its kind, never a traceback."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # a terminal that knows no σ shows ? in its place
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except MinisigError as error:
             raise Failure(error) from error
+        except OSError as error:
+            if error.errno == EPIPE:  # the reader of our output has gone; click ends quietly
+                raise
+            raise click.ClickException(f"{error.filename or 'output'}: {error.strerror or error}") from error
+        except UnicodeEncodeError as error:
+            raise Failure(UsageError(f"{error.object[:60]!r} is not valid UTF-8")) from error
         except MemoryError as error:
             raise click.ClickException("not enough memory: make the network or the batch smaller") from error
 
@@ -37,9 +52,9 @@ def main() -> None:
     """Deep sigmoid networks, every backward pass written by hand.
 
     \b
-    minisig train                        eight hidden layers of sigmoids learn digits, in seconds
-    minisig train --init lecun           the same network, dead from the start
-    minisig theory                       the neuron that passes on the most information
+    minisig train                  eight hidden layers of sigmoids learn digits
+    minisig train --init lecun     the same network, dead from the start
+    minisig theory                 the neuron that passes on the most information
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
     4 training diverged, 5 data missing or corrupt.

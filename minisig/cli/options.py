@@ -22,6 +22,13 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
     return value
 
 
+def not_empty(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Callback that refuses an empty path, which would mean the current folder."""
+    if value is not None and str(value) in ("", "."):
+        raise click.BadParameter("the path is empty." if str(value) == "" else "name a file or a new folder.")
+    return value
+
+
 def one_of(names: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
     """Shell completion from a list that is only looked up when a completion is asked for."""
 

@@ -14,15 +14,14 @@ from minisig.training.loop import Record
 @contextmanager
 def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
     """A function to show each record to, or None where nobody looks."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
+        BarColumn(bar_width=12),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[figures]}"),
@@ -34,11 +33,11 @@ def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
     def watch(record: Record) -> None:
         nonlocal valid
         if "valid_error" in record:
-            valid = f"  valid {record['valid_loss']:.3f} / {record['valid_error']:.1f} %"
+            valid = f"valid {record['valid_error']:.1f} % "
         norms = record["gradient_norm"].values()
-        figures = f"loss {record['train_loss']:.3f}{valid}  |∇| {min(norms):.1e} … {max(norms):.1e}"
+        figures = f"loss {record['train_loss']:.3f} {valid}|∇| {min(norms):.0e} … {max(norms):.0e}"
         bar.update(task, completed=record["iteration"], figures=figures)
 
     with bar:
-        task = bar.add_task(f"{config.experiment} {config.network.init}", total=config.iterations, figures="")
+        task = bar.add_task(config.experiment, total=config.iterations, figures="")
         yield watch

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import Hidden, as_json, finite, one_of
+from minisig.cli.options import Hidden, as_json, finite, not_empty, one_of
 
 # The configuration's name for each option.
 SETTINGS = {
@@ -52,34 +52,42 @@ def _inits() -> list[str]:
     "--learning-rate", type=click.FloatRange(min=0, min_open=True), callback=finite, help="Step size of the optimizer."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bits.")
-@click.option("--data", type=click.Path(), help="Your own .npz or .csv in place of the experiment's data.")
+@click.option(
+    "--data", type=click.Path(), callback=not_empty, help="Your own .npz or .csv in place of the experiment's data."
+)
 @click.option("--backend", default="numpy", show_default=True, help="Array library: numpy.")
 @click.option("--dtype", default="float32", show_default=True, help="float32 or float64.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the run.  [default: a new one in runs/]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    callback=not_empty,
+    help="Folder for the run.  [default: a new one in runs/]",
+)
 @as_json
 def train(experiment: str, out: Path | None, json_: bool, **options: Any) -> None:
     """Train a network on EXPERIMENT: digits (the default) or xor.
 
     \b
-    minisig train                                     eight hidden layers of 100 sigmoids
-    minisig train digits --hidden 100x100             a hundred of them
+    minisig train                                  eight hidden layers of sigmoids
+    minisig train digits --hidden 100x100          a hundred of them
     minisig train xor --init ortho --seed 3
-    minisig train --data mine.csv --hidden 3x50       your own data
+    minisig train --data mine.csv --hidden 3x50    your own data
 
     Options left out have the experiment's values.
     """
     from minisig.cli.progress import progress
     from minisig.experiments import configure
     from minisig.report.tables import summary_text
-    from minisig.training.folder import unused
+    from minisig.training.folder import RunFolder
     from minisig.training.run import run
 
     given = {SETTINGS[option]: value for option, value in options.items() if value is not None}
     config = configure(experiment, given)
-    folder = out or unused(Path("runs") / f"{experiment}-{config.network.init}-seed{config.seed}")
+    name = f"{experiment}-{config.network.init}-seed{config.seed}"
+    folder = RunFolder(out) if out else RunFolder(Path("runs") / name, numbered=True)
     with progress(config) as watch:
         summary = run(config, folder, watch)
     if json_:
         click.echo(json.dumps(summary))
     else:
-        click.echo(summary_text(summary, config, folder))
+        click.echo(summary_text(summary, config, folder.path))

@@ -10,10 +10,9 @@ Inputs are scaled by what the training part shows: uint8 pixels from 0 … 255 t
 are if they lie in [−1, 1], else every column is mapped from its smallest and largest value to [−1, 1].
 """
 
-import csv
-import zipfile
-import zlib
+import warnings
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,11 @@ def load_file(path: Path) -> Dataset:
     classes = _check_together(parts, path)
     parts = _hold_out(parts, path)
     scale = _scaling(parts["train"][0])
-    train, valid, test = (Split(scale(parts[p][0]), parts[p][1]) for p in PARTS)
+    with np.errstate(all="ignore"):
+        train, valid, test = (Split(scale(parts[p][0]), parts[p][1]) for p in PARTS)
+    for p, split in zip(PARTS, (train, valid, test), strict=True):
+        if not np.isfinite(split.x).all():
+            raise DataError(f"{path}: x_{p} has values too large for float32")
     return Dataset(path.name, train, valid, test, classes)
 
 
@@ -56,25 +59,26 @@ def _read(reader: Callable[[Path], Arrays], path: Path) -> Arrays:
 
 
 def _read_npz(path: Path) -> Arrays:
+    wanted = [f"{letter}_{part}" for part in PARTS for letter in "xy"]
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, since np.load leaves a file open that is no archive.
+        with path.open("rb") as raw, warnings.catch_warnings():
+            warnings.simplefilter("error")  # numpy warns of headers it had to guess at
+            file = np.load(raw, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise DataError(f"{path}: holds a single array; save with np.savez(path, x_train=…, y_train=…)")
-            wanted = [f"{letter}_{part}" for part in PARTS for letter in "xy"]
-            arrays = {name: file[name] for name in wanted if name in file}
-            names = file.files
-    except (
-        ValueError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        RuntimeError,
-        MemoryError,
-    ) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{path}: not a readable .npz file ({error}); write it with np.savez") from None
+            with file:
+                arrays = {name: file[name] for name in wanted if name in file}
+                names = file.files
+    except (DataError, OSError):
+        raise
+    except Exception as error:  # numpy, zipfile, ast and tokenize each have their own for a damaged file
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: not a readable .npz file ({reason}); write it with np.savez") from None
+    for name, values in arrays.items():
+        if not isinstance(values, np.ndarray):
+            raise DataError(f"{path}: {name} is not an array; write it with np.savez, as .npz")
+    names = [name if name.isprintable() else repr(name) for name in names]
     for part in PARTS:
         have = [f"{letter}_{part}" in arrays for letter in "xy"]
         if have != [True, True] and (part == "train" or any(have)):
@@ -86,8 +90,8 @@ def _read_npz(path: Path) -> Arrays:
 
 def _read_csv(path: Path) -> Arrays:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        first = next(csv.reader(file), [])
-        header = bool(first) and not any(_is_number(cell) for cell in first)
+        first = next((line for line in file if line.strip()), "")
+        header = bool(first) and not any(_is_number(cell) for cell in first.split(","))
         if not header:
             file.seek(0)
         try:
@@ -96,6 +100,8 @@ def _read_csv(path: Path) -> Arrays:
             if isinstance(error, DataError):
                 raise
             raise DataError(_first_fault(path, header) or f"{path}: {error}") from None
+    if not np.isfinite(table).all():
+        raise DataError(_first_fault(path, header))
     if table.shape[1] < 2:
         raise DataError(f"{path}: expected at least one input column and the label, got one column")
     return {"x_train": table[:, :-1], "y_train": table[:, -1]}
@@ -116,15 +122,20 @@ def _first_fault(path: Path, header: bool) -> str:
     """Line and column of the first cell that is not a number, or of the first row of another length."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         width = 0
-        for number, row in enumerate(csv.reader(file), start=1):
-            if (header and number == 1) or not any(cell.strip() for cell in row):
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
                 continue
+            if header:
+                header = False
+                continue
+            row = line.rstrip("\r\n").split(",")
             width = width or len(row)
             if len(row) != width:
                 return f"{path}, line {number}: {len(row)} columns, expected {width} as in the rows before"
             for column, cell in enumerate(row, start=1):
-                if not _is_number(cell):
-                    return f"{path}, line {number}, column {column}: expected a number, got {cell[:40]!r}"
+                if not (_is_number(cell) and isfinite(float(cell))):
+                    hint = "; separate the columns by commas" if ";" in cell or "\t" in cell else ""
+                    return f"{path}, line {number}, column {column}: expected a number, got {cell[:40]!r}{hint}"
     return ""
 
 
@@ -153,7 +164,7 @@ def _checked(x: Any, y: Any, part: str, path: Path) -> tuple[Any, Any]:
         raise DataError(
             f"{path}: x_{part} has {x[row, column]} at row {row}, column {column} (from 0); remove or fill it"
         )
-    wrong = ~np.isfinite(y) | (y < 0) | (y != np.floor(y))
+    wrong = ~np.isfinite(y) | (y < 0) | (y != np.floor(y)) | (y.astype(np.float64) >= 2**63)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(f"{path}: label {y[row]:g} in row {row} (from 0) of y_{part}: expected an integer 0, 1, 2, …")
@@ -167,9 +178,11 @@ def _check_together(parts: Arrays, path: Path) -> int:
         raise DataError(
             f"{path}: label {classes - 1} in y_train, with only {len(y)} training rows; number the classes 0, 1, 2, …"
         )
-    if classes < 2:
-        raise DataError(f"{path}: all training labels are 0; at least two classes are needed")
+    if (y == y[0]).all():
+        raise DataError(f"{path}: all labels of y_train are {y[0]}; at least two classes are needed")
     for part, (x_part, y_part) in parts.items():
+        if (x_part.dtype == np.uint8) != (x.dtype == np.uint8):
+            raise DataError(f"{path}: x_{part} is {x_part.dtype} and x_train {x.dtype}; give both as one kind")
         if x_part.shape[1] != x.shape[1]:
             raise DataError(f"{path}: x_{part} has {x_part.shape[1]} inputs a row, x_train has {x.shape[1]}")
         if y_part.max() >= classes:
@@ -196,5 +209,5 @@ def _scaling(x: Any) -> Callable[[Any], Any]:
     low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
     if low.min() >= -1 and high.max() <= 1:
         return lambda values: values.astype(np.float32)
-    centre, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+    centre, half = low / 2 + high / 2, np.where(high / 2 > low / 2, high / 2 - low / 2, 1.0)
     return lambda values: ((values - centre) / half).astype(np.float32)

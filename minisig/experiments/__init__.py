@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from minisig.errors import UsageError, require_known
+from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
 
 EXPERIMENTS: dict[str, Config] = {
@@ -59,6 +60,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
         config = msgspec.convert(fields, Config)
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting: {error}") from None
+    require_known("init", config.network.init, INITIALIZERS)
     growth = len(config.network.hidden) / len(EXPERIMENTS[experiment].network.hidden)
     if growth > 1 and "optimizer.learning_rate" not in overrides:
         rate = config.optimizer.learning_rate / sqrt(growth)

@@ -7,6 +7,7 @@ import numpy as np
 
 from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights, activate
 from minisig.theory import output_mean, output_variance
+from minisig.theory.moments import LEAST
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _predicted(weights: Weights, inputs: Inputs, activation: Activation) -> list
     for W, b in weights:
         mu, sigma2 = mean @ W + b, variance @ W**2
         statistics.append((mu, sigma2))
-        u = activation.slope * mu, activation.slope * np.sqrt(sigma2)
+        u = activation.slope * mu, np.maximum(activation.slope * np.sqrt(sigma2), LEAST)
         mean = activation.centre + activation.scale * (output_mean(*u) - 0.5)
         variance = activation.scale**2 * output_variance(*u)
     return statistics

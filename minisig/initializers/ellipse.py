@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from minisig.errors import UsageError
 from minisig.initializers.inputs import Matrix
 
-MOST_STEPS = 100  # a dozen suffice; more means that the input was not finite
+NOTHING = 1e-150  # whose square underflows
+MOST_STEPS = 1000  # a dozen suffice but near the hard case, where t grows from almost 0 by half of itself a step
 
 
 def project(W: Matrix, variances: Matrix, c: float) -> Matrix:
@@ -29,37 +30,38 @@ def project(W: Matrix, variances: Matrix, c: float) -> Matrix:
     d = np.asarray(variances, dtype=np.float64)
     _check(W, d, c)
     d_max = d.max()
-    ratio = (d / d_max)[:, None]  # 1 + λ d_i = 1 + (t − 1) ratio_i
-    energy = d[:, None] * W**2
-    on_largest = energy[d == d_max].sum(axis=0)
-    total = energy.sum(axis=0)
+    ratio = (d / d_max)[:, None]  # 1 + λ d_i = (1 − ratio_i) + t ratio_i, exact where ratio_i = 1
+    size = np.sqrt(d / c)[:, None] * np.abs(W)  # φ/c = Σ (size_i / (1 + λ d_i))²
+    size[size < NOTHING] = 0.0
+    on_largest = (size[d == d_max] ** 2).sum(axis=0)
+    total = (size**2).sum(axis=0)
 
-    # Left of the root: φ ≥ total/t² for t ≥ 1, and φ ≥ on_largest/t² everywhere.
-    t = np.sqrt(np.where(total >= c, total, on_largest) / c)
+    # Left of the root: φ/c ≥ total/t² for t ≥ 1, and φ/c ≥ on_largest/t² everywhere.
+    t = np.sqrt(np.where(total >= 1, total, on_largest))
     hard = on_largest == 0
-    hard[hard] = _phi(energy[:, hard], ratio, np.zeros(hard.sum()))[0] <= c
-    t[hard] = 0.0
-
+    hard[hard] = _phi(size[:, hard], ratio, np.zeros(hard.sum()))[0] <= 1
+    moving = np.flatnonzero(~hard)
     for _ in range(MOST_STEPS):
-        phi, slope = _phi(energy, ratio, t)
-        step = np.where(hard, 0.0, 2 * phi * (np.sqrt(phi / c) - 1) / np.where(hard, 1.0, -slope))
-        t += step
-        if np.all(np.abs(step) <= 1e-9 * t):  # convergence is quadratic: what is left is below rounding
+        phi, slope = _phi(size[:, moving], ratio, t[moving])
+        step = 2 * phi * (np.sqrt(phi) - 1) / -slope
+        t[moving] += step
+        moving = moving[np.abs(step) > 1e-9 * t[moving]]  # quadratic convergence: the rest is below rounding
+        if len(moving) == 0:
             break
-    return _at(W, d, ratio, t, hard, c)
+    return _at(W, d, ratio, np.where(hard, 0.0, t), hard, c)
 
 
-def _phi(energy: Matrix, ratio: Matrix, t: Matrix) -> tuple[Matrix, Matrix]:
-    """φ and dφ/dt; a term without energy is 0 even where its denominator is."""
-    denominator = 1 + (t - 1) * ratio
-    denominator[energy == 0] = 1.0
-    terms = energy / denominator**2
-    return terms.sum(axis=0), -2 * (terms * ratio / denominator).sum(axis=0)
+def _phi(size: Matrix, ratio: Matrix, t: Matrix) -> tuple[Matrix, Matrix]:
+    """φ/c and its derivative by t; a term of size 0 is 0 even where its denominator is."""
+    denominator = (1 - ratio) + t * ratio
+    denominator[size == 0] = 1.0
+    terms = (size / denominator) ** 2
+    return terms.sum(axis=0), -2 * (terms * (ratio / denominator)).sum(axis=0)
 
 
 def _at(W: Matrix, d: Matrix, ratio: Matrix, t: Matrix, hard: NDArray[np.bool_], c: float) -> Matrix:
-    denominator = 1 + (t - 1) * ratio
-    denominator[W == 0] = 1.0
+    denominator = (1 - ratio) + t * ratio
+    denominator[denominator == 0] = 1.0  # next to nothing on a largest input in the hard case: left alone
     w = W / denominator
     largest = int(np.argmax(d))
     missing = c - (d[:, None] * w[:, hard] ** 2).sum(axis=0)

@@ -21,7 +21,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     validate_every: Positive = 100
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     backend: str = "numpy"
-    dtype: Literal["float32", "float64"] = "float32"
+    dtype: str = "float32"
 
 
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,14 +22,33 @@ from minisig.errors import MinisigError, UsageError
 
 
 class RunFolder:
-    def __init__(self, path: Path, config: bytes) -> None:
-        """Claim the folder, which must not hold a run yet, by writing its configuration."""
-        self.path = path
+    """The folder at `path`; if `numbered`, the first of path, path-2, path-3, … that does not exist yet."""
+
+    def __init__(self, path: Path, *, numbered: bool = False) -> None:
+        self.path, self.numbered = path, numbered
+
+    def claim(self, config: bytes) -> None:
+        """Make the folder this run's own, which must not hold another, by writing the configuration."""
         with self._writing():
-            path.mkdir(parents=True, exist_ok=True)
-            if any(path.glob("*.json*")):
-                raise UsageError(f"{path} already holds a run; choose another --out or remove it")
+            if self.numbered:
+                self._make_new()
+            else:
+                self.path.mkdir(parents=True, exist_ok=True)
+                if any(self.path.glob("*.json*")):
+                    raise UsageError(f"{self.path} already holds a run; choose another --out or remove it")
             self._replace("config.json", config)
+
+    def _make_new(self) -> None:
+        first, number = self.path, 1
+        while True:
+            try:
+                self.path.mkdir(parents=True)
+                return
+            except FileExistsError:
+                if not self.path.is_dir():
+                    raise
+                number += 1
+                self.path = first.with_name(f"{first.name}-{number}")
 
     def log(self, record: Mapping[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
@@ -58,12 +77,3 @@ class RunFolder:
             yield
         except OSError as error:
             raise MinisigError(f"cannot write to {self.path}: {error.strerror or error}") from None
-
-
-def unused(path: Path) -> Path:
-    """This path, or the first of path-2, path-3, … that does not exist."""
-    candidate, number = path, 1
-    while candidate.exists():
-        number += 1
-        candidate = path.with_name(f"{path.name}-{number}")
-    return candidate

@@ -24,6 +24,8 @@ from minisig.training.schedules import learning_rate
 
 Record = dict[str, Any]
 
+DIVERGED = 1e6  # a mean cross-entropy above this, or none at all, ends the run
+
 
 class Training:
     """A network being trained on data; `best` holds the parameters of least validation loss so far."""
@@ -72,11 +74,7 @@ class Training:
 
     def _observe(self, iteration: int, trace: Trace, norms: dict[str, float]) -> Record:
         loss = float(trace.loss)
-        if not (isfinite(loss) and isfinite(global_norm(norms))):
-            raise Diverged(
-                f"the loss or a gradient is not finite at iteration {iteration}: "
-                f"lower the learning rate, now {self.config.optimizer.learning_rate:g}"
-            )
+        self._require_sane(iteration, loss, global_norm(norms))
         activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
         return {
             "iteration": iteration,
@@ -86,8 +84,17 @@ class Training:
             "activation_std": {name: float(y.std()) for name, y in activities.items()},
         }
 
+    def _require_sane(self, iteration: int, loss: float, gradient_norm: float = 0.0) -> None:
+        if not (loss < DIVERGED and isfinite(gradient_norm)):
+            raise Diverged(
+                f"diverged at iteration {iteration}: loss {loss:g}, gradient norm {gradient_norm:g}; "
+                f"lower the learning rate, now {self.config.optimizer.learning_rate:g}"
+            )
+
     def _validate(self, iteration: int) -> Record:
-        score = evaluate(self.net, self.data.valid)
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = evaluate(self.net, self.data.valid)
+        self._require_sane(iteration, score.loss)
         if score.loss < self.best_score.loss:
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():

@@ -35,7 +35,9 @@ def build_network(config: Config, data: Dataset) -> Network:
     )
 
 
-def run(config: Config, folder: Path | None = None, watch: Callable[[Record], None] | None = None) -> Summary:
+def run(
+    config: Config, folder: RunFolder | Path | None = None, watch: Callable[[Record], None] | None = None
+) -> Summary:
     """Train as configured, select by validation loss, test once, and return the summary.
 
     Everything is written to `folder`, which must not hold a run yet; without one nothing is written, and nothing ever
@@ -44,14 +46,17 @@ def run(config: Config, folder: Path | None = None, watch: Callable[[Record], No
     data = load(config.data.source, path=config.data.path, seed=config.seed)
     net = build_network(config, data)
     training = Training(net, data, config)
-    files = RunFolder(folder, msgspec.json.format(msgspec.json.encode(config))) if folder else None
+    if isinstance(folder, Path):
+        folder = RunFolder(folder)
+    if folder:
+        folder.claim(msgspec.json.format(msgspec.json.encode(config)))
     first: Record = {}
     last: Record = {}
     started = perf_counter()
     for record in training:
         first, last = first or record, record
-        if files:
-            files.log(record)
+        if folder:
+            folder.log(record)
         if watch:
             watch(record)
     seconds = perf_counter() - started
@@ -79,6 +84,6 @@ def run(config: Config, folder: Path | None = None, watch: Callable[[Record], No
             for name, norm in first["gradient_norm"].items()
         ],
     }
-    if files:
-        files.finish({name: net.backend.to_host(w) for name, w in training.best.items()}, summary)
+    if folder:
+        folder.finish({name: net.backend.to_host(w) for name, w in training.best.items()}, summary)
     return summary

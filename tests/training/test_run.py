@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import configure
-from minisig.training.folder import RunFolder, unused
+from minisig.training.folder import RunFolder
 from minisig.training.run import run
 
 
@@ -47,7 +47,7 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
 
 def test_a_run_folder_holds_configuration_metrics_parameters_and_summary(tmp_path):
     config = configure("digits", {"iterations": 30, "network.hidden": [8]})
-    summary = run(config, tmp_path / "run")
+    summary = run(config, RunFolder(tmp_path / "run"))
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
         "best.safetensors",
         "config.json",
@@ -62,19 +62,20 @@ def test_a_run_folder_holds_configuration_metrics_parameters_and_summary(tmp_pat
 
 def test_strided_parameters_are_saved_as_they_read(tmp_path):
     w = np.arange(12.0).reshape(3, 4).T[::2]
-    RunFolder(tmp_path, b"{}").finish({"w": w}, {})
+    RunFolder(tmp_path).finish({"w": w}, {})
     np.testing.assert_array_equal(load_file(tmp_path / "best.safetensors")["w"], w)
 
 
 def test_a_folder_with_a_run_is_left_alone(tmp_path):
-    RunFolder(tmp_path, b"first")
+    RunFolder(tmp_path).claim(b"first")
     with pytest.raises(UsageError, match="already holds a run"):
-        RunFolder(tmp_path, b"second")
+        RunFolder(tmp_path).claim(b"second")
     assert (tmp_path / "config.json").read_bytes() == b"first"
 
 
 def test_a_write_that_fails_leaves_no_half_file_under_the_right_name(tmp_path, monkeypatch):
-    folder = RunFolder(tmp_path, b"{}")
+    folder = RunFolder(tmp_path)
+    folder.claim(b"{}")
 
     def full(path, target):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -86,8 +87,8 @@ def test_a_write_that_fails_leaves_no_half_file_under_the_right_name(tmp_path, m
     assert not (tmp_path / "summary.json").exists()
 
 
-def test_unused_counts_up(tmp_path):
-    assert unused(tmp_path / "a") == tmp_path / "a"
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a-2").mkdir()
-    assert unused(tmp_path / "a") == tmp_path / "a-3"
+def test_numbered_folders_are_new_ones(tmp_path):
+    folders = [RunFolder(tmp_path / "runs" / "a", numbered=True) for _ in range(3)]
+    for folder in folders:
+        folder.claim(b"{}")
+    assert [folder.path.name for folder in folders] == ["a", "a-2", "a-3"]

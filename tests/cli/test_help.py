@@ -1,0 +1,129 @@
+"""Help, version and completion of the command line, and how little they import."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import minisig
+from minisig.cli import main
+from minisig.experiments import EXPERIMENTS
+from minisig.initializers import INITIALIZERS
+from minisig.layers import ACTIVATIONS
+
+COMMANDS = [[], *([name] for name in main.commands)]
+
+
+def cli(*args):
+    return CliRunner().invoke(main, args)
+
+
+def python(*args, **env):
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, timeout=60, env=os.environ | env, encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_in_eighty_columns(command):
+    short, long = cli(*command, "-h"), cli(*command, "--help")
+    assert (short.exit_code, short.stderr) == (0, "")
+    assert short.stdout == long.stdout
+    assert short.stdout.startswith(f"Usage: {' '.join(['main', *command])}")
+    assert max(map(len, short.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
+def test_every_option_says_what_it_is_for(command):
+    assert all(option.help for option in main.commands[command[0]].params if option.param_type_name == "option")
+
+
+def test_the_first_help_names_the_commands_and_the_exit_codes():
+    text = " ".join(cli("--help").stdout.split())
+    assert all(f" {name} " in text for name in main.commands)
+    for code in ("0 done", "1 failed", "2 wrong usage", "3 backend unavailable", "4 training diverged", "5 data"):
+        assert code in text
+
+
+def test_help_of_train_names_every_experiment_initializer_and_activation():
+    words = set(cli("train", "--help").stdout.replace(",", " ").replace(";", " ").replace(".", " ").split())
+    assert words >= {*EXPERIMENTS, *INITIALIZERS, *ACTIVATIONS}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_examples_of_the_help_are_commands_that_exist(command):
+    examples = [line.split("  ") for line in cli(*command, "--help").stdout.splitlines() if "  minisig " in line]
+    assert examples
+    for example in examples:
+        name, *args = next(part for part in example if part).split()[1:]
+        parsed = main.commands[name].make_context(name, args)  # an unknown option would be refused here
+        assert parsed.params
+
+
+def test_version_is_that_of_the_package():
+    result = cli("--version")
+    assert result.exit_code == 0
+    assert minisig.__version__ in result.stdout
+
+
+def test_without_a_command_the_help_is_shown():
+    result = cli()
+    assert result.exit_code in (0, 2)
+    assert "Commands:" in result.output
+
+
+def test_a_misspelt_command_is_refused():
+    result = cli("trian")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "trian" in result.stderr
+
+
+def test_python_m_minisig_is_minisig():
+    done = python("-m", "minisig", "--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["minisig,", "version", minisig.__version__]
+
+
+@pytest.mark.parametrize("args", [[*command, "--help"] for command in COMMANDS] + [["--version"]], ids=" ".join)
+def test_help_imports_nothing_heavy(args):
+    code = (
+        "import sys; from minisig.cli import main; main(sys.argv[1:], standalone_mode=False);"
+        "print(*(sys.modules.keys() & {'numpy', 'scipy', 'rich', 'safetensors', 'msgspec'}), file=sys.stderr)"
+    )
+    done = python("-c", code, *args)
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    assert done.stdout
+
+
+def completions(line):
+    words = line.split(" ")
+    done = python(
+        *("-m", "minisig"), _MINISIG_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1)
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return {item.split(",", 1)[1] for item in done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("minisig train --init ran", {"random+ep", "random+exact"}),
+        ("minisig train --init ", {*INITIALIZERS}),
+        ("minisig train x", {"xor"}),
+        ("minisig the", {"theory"}),
+        ("minisig theory --s", {"--sigma"}),
+    ],
+)
+def test_the_shell_completes(line, offered):
+    assert completions(line) == offered
+
+
+@pytest.mark.parametrize("args", [["--help"], ["train", "--help"], ["theory"]], ids=" ".join)
+def test_a_terminal_or_file_without_greek_letters_gets_the_rest(args):
+    """As `minisig theory > numbers.txt` on Windows."""
+    command = [sys.executable, "-m", "minisig", *args]
+    done = subprocess.run(command, capture_output=True, timeout=60, env=os.environ | {"PYTHONIOENCODING": "cp1252"})
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr

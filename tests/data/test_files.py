@@ -1,0 +1,614 @@
+"""The user's own files: what is accepted, how it is scaled, and one clear line for everything that is wrong."""
+
+import gc
+import io
+import os
+import pickle
+import struct
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+
+from minisig.data import Dataset, load, load_file
+from minisig.errors import DataError
+
+N = 40
+X = np.random.default_rng(0).uniform(-1, 1, (N, 3))
+Y = np.arange(N) % 3
+PARTS = ("train", "valid", "test")
+
+
+@pytest.fixture
+def npz(tmp_path):
+    def write(**arrays):
+        path = tmp_path / "mine.npz"
+        np.savez(path, **arrays)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def raw(tmp_path):
+    def write(content, suffix):
+        path = tmp_path / f"mine{suffix}"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def as_csv(x=X, y=Y):
+    return "".join(f"{','.join(map(repr, row))},{label}\n" for row, label in zip(x.tolist(), y.tolist(), strict=True))
+
+
+def complaint(path):
+    """The one line that load_file says about a bad file."""
+    with pytest.raises(DataError) as caught:
+        load_file(path)
+    assert caught.value.exit_code == 5
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    assert str(path) in message
+    return message
+
+
+def changed(values, where, value):
+    values = np.array(values)
+    values[where] = value
+    return values
+
+
+def labelled_rows(data):
+    return sorted(
+        (*row, label)
+        for part in PARTS
+        for row, label in zip(getattr(data, part).x.tolist(), getattr(data, part).y.tolist(), strict=True)
+    )
+
+
+def same(a, b):
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(a, part).x, getattr(b, part).x)
+        np.testing.assert_array_equal(getattr(a, part).y, getattr(b, part).y)
+    assert a.classes == b.classes
+
+
+# What is right
+
+
+def test_an_npz_with_three_parts_keeps_them_and_their_order(npz):
+    data = load_file(npz(x_train=X, y_train=Y, x_valid=X[:5], y_valid=Y[:5], x_test=X[5:12], y_test=Y[5:12]))
+    for split, rows in ((data.train, slice(None)), (data.valid, slice(5)), (data.test, slice(5, 12))):
+        np.testing.assert_array_equal(split.x, X[rows].astype(np.float32))
+        np.testing.assert_array_equal(split.y, Y[rows])
+        assert (split.x.dtype, split.y.dtype) == (np.float32, np.int64)
+    assert data.classes == 3
+    assert data.name == "mine.npz"
+
+
+@pytest.mark.parametrize(("given", "train"), [((), 32), (("valid",), 36), (("test",), 36), (("valid", "test"), 40)])
+def test_a_tenth_of_the_training_rows_is_held_out_for_each_missing_part(npz, given, train):
+    extra = {f"{letter}_{part}": v[:7] for part in given for letter, v in (("x", X), ("y", Y))}
+    data = load_file(npz(x_train=X, y_train=Y, **extra))
+    assert {part: len(getattr(data, part).x) for part in PARTS} == {"train": train} | {
+        part: 7 if part in given else 4 for part in ("valid", "test")
+    }
+
+
+def test_holding_out_loses_no_row_doubles_none_and_keeps_the_labels(npz):
+    data = load_file(npz(x_train=X, y_train=Y))
+    assert labelled_rows(data) == sorted((*row, y) for row, y in zip(X.astype("f4").tolist(), Y.tolist(), strict=True))
+
+
+def test_the_held_out_rows_are_the_same_for_every_seed(npz):
+    path = npz(x_train=X, y_train=Y)
+    same(load("digits", path=str(path), seed=1), load("xor", path=str(path), seed=2))
+
+
+def test_the_held_out_rows_are_drawn_from_everywhere(npz):
+    """The first or last rows alone would be one class where a file is sorted by label."""
+    y = np.sort(Y)
+    data = load_file(npz(x_train=X, y_train=y))
+    assert len(set(data.valid.y.tolist() + data.test.y.tolist())) > 1
+
+
+@pytest.mark.parametrize("scale", [1, 5], ids=["in range", "to be scaled"])
+def test_csv_and_npz_of_the_same_numbers_are_the_same_data(npz, raw, scale):
+    same(load_file(npz(x_train=scale * X, y_train=Y)), load_file(raw(as_csv(scale * X), ".csv")))
+
+
+WELL_SAVED = {
+    "header": "a,b,c,label\n" + as_csv(),
+    "CRLF": as_csv().replace("\n", "\r\n"),
+    "header and CRLF": "a,b,c,label\r\n" + as_csv().replace("\n", "\r\n"),
+    "CR": as_csv().replace("\n", "\r"),
+    "BOM": "\ufeff" + as_csv(),
+    "BOM and header": "\ufeffa,b,c,label\n" + as_csv(),
+    "blank lines": as_csv().replace("\n", "\n\n \n"),
+    "blank first": "\n\n" + as_csv(),
+    "blank before header": "\n\na,b,c,label\n" + as_csv(),
+    "blank after header": "a,b,c,label\n\n" + as_csv() + "\n\n",
+    "no last newline": as_csv().rstrip(),
+    "spaces": as_csv().replace(",", ", "),
+    "quoted header": '"a, in mm","b","c","label"\n' + as_csv(),
+    "unicode header": '"größe",β,c,类别\n' + as_csv(),
+    "labels 1.0": as_csv(y=Y.astype(float)),
+    "labels 1e0": as_csv().replace(",1\n", ",1e0\n"),
+}
+
+
+@pytest.mark.parametrize("text", WELL_SAVED.values(), ids=WELL_SAVED)
+def test_a_csv_file_is_read_however_it_was_saved(raw, npz, text):
+    same(load_file(raw(text, ".csv")), load_file(npz(x_train=X, y_train=Y)))
+
+
+@pytest.mark.parametrize("suffix", [".CSV", ".Csv"])
+def test_the_suffix_may_be_in_capitals(raw, suffix):
+    assert load_file(raw(as_csv(), suffix)).classes == 3
+
+
+def test_pixels_of_uint8_images_are_flattened_and_scaled_from_255(npz):
+    images = np.random.default_rng(0).integers(0, 256, (N, 8, 8), dtype=np.uint8)
+    images[0, 0, :2] = 0, 255
+    data = load_file(npz(x_train=images, y_train=Y, x_valid=images, y_valid=Y, x_test=images, y_test=Y))
+    assert data.train.x.shape == (N, 64)
+    np.testing.assert_allclose(data.test.x, images.reshape(N, 64) / 127.5 - 1, atol=1e-6)
+    assert (data.train.x.min(), data.train.x.max()) == (-1, 1)
+
+
+def test_dark_uint8_images_are_scaled_from_255_too(npz):
+    data = load_file(npz(x_train=np.full((N, 4), 51, np.uint8), y_train=Y))
+    np.testing.assert_allclose(data.train.x, -0.6, atol=1e-6)
+
+
+def test_inputs_within_minus_one_and_one_are_taken_as_they_are(npz):
+    x = changed(X / 2, (0, 0), 1.0)
+    data = load_file(npz(x_train=x, y_train=Y, x_valid=x, y_valid=Y, x_test=3 * x, y_test=Y))
+    np.testing.assert_array_equal(data.train.x, x.astype(np.float32))
+    np.testing.assert_array_equal(data.test.x, (3 * x).astype(np.float32))
+
+
+def test_other_inputs_have_every_column_mapped_to_the_full_range(npz):
+    data = load_file(npz(x_train=X * [1, 100, 0.01] + [0, 7, 1], y_train=Y, x_valid=X, y_valid=Y, x_test=X, y_test=Y))
+    np.testing.assert_allclose(data.train.x.min(axis=0), -1, atol=1e-6)
+    np.testing.assert_allclose(data.train.x.max(axis=0), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("beyond", [1.001, -1.001])
+def test_a_single_value_beyond_one_has_every_column_mapped(npz, beyond):
+    x = changed(X / 2, (0, 0), beyond)
+    data = load_file(npz(x_train=x, y_train=Y, x_valid=x, y_valid=Y, x_test=x, y_test=Y))
+    np.testing.assert_allclose(data.train.x.max(axis=0), 1, atol=1e-6)
+    np.testing.assert_allclose(data.train.x.min(axis=0), -1, atol=1e-6)
+
+
+def test_the_training_part_alone_decides_the_scale(npz):
+    x = np.array([[0.0], [10.0]] * (N // 2))
+    data = load_file(npz(x_train=x, y_train=Y, x_valid=x + 5, y_valid=Y, x_test=x - 10, y_test=Y))
+    assert [sorted(set(split.x.ravel())) for split in (data.train, data.valid, data.test)] == [
+        [-1, 1],
+        [0, 2],
+        [-3, -1],
+    ]
+
+
+def test_held_out_rows_do_not_touch_the_scale(npz):
+    x = np.linspace(0, 10, N)[:, None]
+    data = load_file(npz(x_train=x, y_train=Y))
+    assert (data.train.x.min(), data.train.x.max()) == (-1, 1)
+    assert len(data.train.x) == 32
+
+
+def test_a_constant_column_becomes_zero(npz):
+    x = np.column_stack([np.full(N, 7.0), 10 * X[:, 0]])
+    data = load_file(npz(x_train=x, y_train=Y))
+    assert not data.train.x[:, 0].any()
+    assert np.isfinite(data.test.x).all()
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i8", "u2", "f2", "f4", ">f8", ">i4", "g"])
+def test_inputs_of_any_real_type_are_read(npz, dtype):
+    x = (10 * np.abs(X)).round().astype(dtype)
+    data = load_file(npz(x_train=x, y_train=Y, x_valid=x, y_valid=Y, x_test=x, y_test=Y))
+    expected = x.astype(float)
+    if dtype != "?":
+        expected = 2 * (expected - expected.min(axis=0)) / np.ptp(expected, axis=0) - 1
+    np.testing.assert_allclose(data.test.x, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u8", "f2", "f8", ">i8"])
+def test_labels_of_any_whole_numbered_type_are_read(npz, dtype):
+    y = Y.astype(dtype)
+    data = load_file(npz(x_train=X, y_train=y, x_valid=X, y_valid=y, x_test=X, y_test=y))
+    np.testing.assert_array_equal(data.test.y, y.astype(np.int64))
+    assert data.test.y.dtype == np.int64
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_other_names_are_left_alone(tmp_path, save):
+    save(tmp_path / "mine.npz", x_train=X, y_train=Y, notes=np.array("by hand"), more=np.zeros((2, 0)))
+    assert load_file(tmp_path / "mine.npz").classes == 3
+
+
+@pytest.mark.parametrize(
+    "x", [np.array([[-1.7e308], [1.7e308]] * 20), np.array([[0, 0], [5e-324, 9]] * 20)], ids=["vast", "subnormal"]
+)
+def test_extreme_ranges_are_scaled_without_infinities_or_refused(npz, x):
+    path = npz(x_train=x, y_train=Y)
+    try:
+        data = load_file(path)
+    except DataError as error:
+        assert str(path) in str(error)  # noqa: PT017
+    else:
+        assert np.isfinite(data.train.x).all()
+        assert np.isfinite(data.test.x).all()
+
+
+# What is wrong with the file
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    assert "no such file" in complaint(tmp_path / "none.csv")
+    assert "no such file" in complaint(tmp_path / "folder" / "none.npz")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ""])
+def test_a_folder_is_not_a_file(tmp_path, suffix):
+    path = tmp_path / f"folder{suffix}"
+    path.mkdir()
+    complaint(path)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".xlsx", "", ".npy", ".csv.gz"])
+def test_an_unknown_suffix_is_answered_with_the_known_ones(raw, suffix):
+    message = complaint(raw(as_csv(), suffix))
+    assert ".npz" in message
+    assert ".csv" in message
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_an_empty_file_is_called_empty(raw, suffix):
+    assert "empty" in complaint(raw("", suffix))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_file_without_read_permission_is_refused(raw, suffix):
+    path = raw(as_csv(), suffix)
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("permissions do not bind this user")
+    assert "denied" in complaint(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path, suffix):
+    path = tmp_path / f"pipe{suffix}"
+    os.mkfifo(path)
+    complaint(path)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_text_that_is_not_utf8_is_refused_with_the_remedy(raw, encoding):
+    assert "UTF-8" in complaint(raw(("größe,b,c,label\n" + as_csv()).encode(encoding), ".csv"))
+
+
+# What is wrong with an npz file
+
+
+def zipped(**members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+def npy(values):
+    file = io.BytesIO()
+    np.save(file, values)
+    return file.getvalue()
+
+
+def with_header(header, version=1):
+    """An .npy file of this header, which need not be a sensible one."""
+    header = header.encode("latin-1")
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(header)) + header
+
+
+def shaped(shape):
+    return with_header(f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}")
+
+
+GOOD_NPZ = zipped(x_train=npy(X), y_train=npy(Y))
+
+
+NO_NPZ = {
+    "text": b"hello",
+    "csv": as_csv().encode(),
+    "zeros": b"\0" * 1000,
+    "one byte": b"P",
+    "pickle": pickle.dumps([X, Y]),
+    "zip magic": GOOD_NPZ[:4],
+    "half": GOOD_NPZ[: len(GOOD_NPZ) // 2],
+    "cut": GOOD_NPZ[:-3],
+    "no magic": GOOD_NPZ.replace(b"\x93NUMPY", b"\x93NVMPY"),
+}
+
+
+@pytest.mark.parametrize("content", NO_NPZ.values(), ids=NO_NPZ)
+def test_bytes_that_are_no_npz_are_refused(raw, content):
+    assert ".npz" in complaint(raw(content, ".npz"))
+
+
+@pytest.mark.parametrize("content", NO_NPZ.values(), ids=NO_NPZ)
+def test_a_refused_npz_is_closed_again(raw, content):
+    """Windows could not delete or mend a file that is still open."""
+    path = raw(content, ".npz")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        complaint(path)
+        gc.collect()
+    assert not [warning for warning in caught if str(path) in str(warning.message)]
+
+
+def test_a_lone_array_renamed_to_npz_is_answered_with_how_to_save(raw):
+    assert "np.savez" in complaint(raw(npy(X), ".npz"))
+
+
+def test_a_member_that_is_no_array_is_refused_by_name(raw):
+    assert "x_train" in complaint(raw(zipped(x_train=b"hello", y_train=npy(Y)), ".npz"))
+
+
+@pytest.mark.parametrize("name", ["x_train", "y_train"])
+def test_pickled_objects_are_refused(npz, name):
+    complaint(npz(**{"x_train": X, "y_train": Y, name: np.array([[{}]] * N, dtype=object)}))
+
+
+class Trap:
+    """Whoever unpickles it creates the file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+def test_a_pickle_in_an_npz_is_never_run(npz, tmp_path):
+    sprung = tmp_path / "sprung"
+    complaint(npz(x_train=np.array([Trap(str(sprung))], dtype=object), y_train=Y))
+    assert not sprung.exists()
+
+
+BROKEN_MEMBERS = {
+    "terabytes": shaped("(1000000000000, 2)"),
+    "10^30 rows": shaped("(1" + "0" * 30 + ", 2)"),
+    "negative": shaped("(-5, 2)"),
+    "bool": shaped("(True,)"),
+    "python 2": shaped("(5L, 2)"),
+    "unclosed": shaped("(5, 2"),
+    "unclosed string": shaped("'''"),
+    "deep": shaped("(" * 3000),
+    "deep minus": shaped("-" * 3000),
+    "70 axes": shaped("(" + "1," * 70 + ")"),
+    "list key": shaped("(5, 2), []: 1"),
+    "bad dtype": with_header("{'descr': 'f8,(2,', 'fortran_order': False, 'shape': (1,)}"),
+    "dtype 5": with_header("{'descr': 5, 'fortran_order': False, 'shape': (1,)}"),
+    "indented": with_header("   {}\n  x"),
+    "long": with_header("{" + " " * 20_000 + "}"),
+    "not UTF-8": with_header("ÿ", version=3),
+    "version 9": with_header("", version=9),
+}
+
+
+@pytest.mark.parametrize("member", BROKEN_MEMBERS.values(), ids=BROKEN_MEMBERS)
+def test_a_broken_array_header_is_refused(raw, member):
+    complaint(raw(zipped(x_train=member + bytes(64), y_train=npy(Y)), ".npz"))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "missing"),
+    [
+        ({}, "x_train"),
+        ({"X": X, "Y": Y}, "x_train"),
+        ({"x_train": X}, "y_train"),
+        ({"y_train": Y}, "x_train"),
+        ({"x_train": X, "y_train": Y, "x_test": X}, "y_test"),
+        ({"x_train": X, "y_train": Y, "y_valid": Y}, "x_valid"),
+    ],
+    ids=["nothing", "other names", "x alone", "y alone", "x_test alone", "y_valid alone"],
+)
+def test_a_missing_array_is_named_beside_those_that_are_there(npz, arrays, missing):
+    message = complaint(npz(**arrays))
+    assert missing in message
+    assert all(name in message for name in arrays)
+
+
+BAD_ARRAYS = {
+    "too few labels": ("y", Y[:-1], ["40", "39"]),
+    "one-hot": ("y", np.eye(3)[Y], ["(40, 3)"]),
+    "0-d labels": ("y", np.array(1), ["()"]),
+    "text labels": ("y", np.array(["cat", "dog"] * 20), ["<U3"]),
+    "complex labels": ("y", Y.astype(complex), ["complex"]),
+    "negative": ("y", changed(Y, 5, -3), ["-3", "row 5"]),
+    "fractional": ("y", changed(Y.astype(float), 5, 1.5), ["1.5", "row 5"]),
+    "nan label": ("y", changed(Y.astype(float), 5, np.nan), ["nan", "row 5"]),
+    "inf label": ("y", changed(Y.astype(float), 5, np.inf), ["inf", "row 5"]),
+    "10^9": ("y", changed(Y, 5, 10**9), ["1000000000"]),
+    "2^63-1": ("y", changed(Y, 5, 2**63 - 1), []),
+    "2^64-1": ("y", changed(Y.astype("u8"), 5, 2**64 - 1), []),
+    "2^63": ("y", changed(Y.astype("u8"), 5, 2**63), []),
+    "1e18": ("y", changed(Y.astype(float), 5, 1e18), []),
+    "1e19": ("y", changed(Y.astype(float), 5, 1e19), []),
+    "1e300": ("y", changed(Y.astype(float), 5, 1e300), []),
+    "1-d": ("x", X[:, 0], ["(40,)"]),
+    "0-d": ("x", np.array(1.0), ["()"]),
+    "text": ("x", X.astype(str), ["<U"]),
+    "bytes": ("x", X.astype("S"), ["S"]),
+    "complex": ("x", X + 1j, ["complex"]),
+    "dates": ("x", X.astype("M8[s]"), ["datetime64"]),
+    "records": ("x", np.zeros((N, 3), "i4,f4"), ["f0"]),
+    "no columns": ("x", X[:, :0], ["(40, 0)"]),
+    "nan": ("x", changed(X, (7, 2), np.nan), ["nan", "row 7", "column 2"]),
+    "inf": ("x", changed(X, (7, 2), -np.inf), ["inf", "row 7", "column 2"]),
+    "inf16": ("x", changed(X, (7, 2), np.inf).astype("f2"), ["inf", "row 7", "column 2"]),
+}
+
+
+def test_names_in_the_file_cannot_write_on_the_terminal(raw):
+    message = complaint(raw(zipped(**{"\x1b]0;title\x07\x1b[31mred\n": npy(X)}), ".npz"))
+    assert message.isprintable()
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(("letter", "values", "words"), BAD_ARRAYS.values(), ids=BAD_ARRAYS)
+def test_a_bad_array_is_named_with_what_is_wrong_in_it(npz, part, letter, values, words):
+    arrays = {f"{p}_{q}": v for q in PARTS for p, v in (("x", X), ("y", Y))}
+    message = complaint(npz(**arrays | {f"{letter}_{part}": values}))
+    assert f"{letter}_{part}" in message
+    assert all(word in message for word in words)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_empty_arrays_are_refused_by_name(npz, part):
+    arrays = {f"{p}_{q}": v for q in PARTS for p, v in (("x", X), ("y", Y))}
+    assert f"x_{part}" in complaint(npz(**arrays | {f"x_{part}": X[:0], f"y_{part}": Y[:0]}))
+
+
+@pytest.mark.parametrize("part", ["valid", "test"])
+def test_a_label_that_training_never_saw_is_named(npz, part):
+    message = complaint(npz(x_train=X, y_train=Y, **{f"x_{part}": X, f"y_{part}": changed(Y, 4, 3)}))
+    assert f"y_{part}" in message
+    assert "label 3" in message
+
+
+@pytest.mark.parametrize("part", ["valid", "test"])
+def test_parts_of_different_width_are_refused_with_both_widths(npz, part):
+    message = complaint(npz(x_train=X, y_train=Y, **{f"x_{part}": X[:, :2], f"y_{part}": Y}))
+    assert f"x_{part} has 2" in message
+    assert "x_train has 3" in message
+
+
+@pytest.mark.parametrize("label", [0, 1, 5])
+def test_a_single_class_is_nothing_to_learn(npz, label):
+    complaint(npz(x_train=X, y_train=np.full(N, label)))
+
+
+def test_test_inputs_too_large_for_float32_are_refused(npz):
+    message = complaint(npz(x_train=X, y_train=Y, x_test=changed(X, (7, 2), 1e300), y_test=Y))
+    assert "x_test" in message
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_too_few_rows_to_hold_any_out_are_refused(npz, raw, rows):
+    complaint(npz(x_train=X[:rows], y_train=Y[:rows]))
+    complaint(raw(as_csv(X[:rows], Y[:rows]), ".csv"))
+
+
+# What is wrong with a csv file
+
+
+BAD_CSV = {
+    "text": (as_csv() + "1,2,cat,0\n", ["line 41", "column 3", "'cat'"]),
+    "text under a header": ("a,b,c,label\n" + as_csv() + "1,2,cat,0\n", ["line 42", "column 3", "'cat'"]),
+    "text under a header CRLF": ("a,b,c,label\r\n\r\n" + as_csv() + "1,2,cat,0\r\n", ["line 43", "column 3", "'cat'"]),
+    "text label": ("1,2,3,dog\n" + as_csv(), ["line 1", "column 4", "'dog'"]),
+    "empty cell": (as_csv() + "1,,3,0\n", ["line 41", "column 2"]),
+    "underscore": (as_csv() + "1,2_0,3,0\n", ["2_0"]),
+    "hex": (as_csv() + "1,0x10,3,0\n", ["line 41", "column 2", "0x10"]),
+    "short row": (as_csv() + "1,2,3\n", ["line 41", "3 columns", "expected 4"]),
+    "long row": (as_csv() + "1,2,3,4,0\n", ["line 41", "5 columns", "expected 4"]),
+    "header alone": ("a,b,c,label\n", ["no rows"]),
+    "header and blanks": ("a,b,c,label\n\n \n", ["no rows"]),
+    "blanks": ("\n\n \n", ["no rows"]),
+    "one column": ("1\n0\n1\n", ["one column"]),
+    "one column and header": ("label\n1\n0\n1\n", ["one column"]),
+    "semicolons": (as_csv().replace(",", ";"), ["line 2", "column 1"]),
+    "nan": (as_csv() + "1,nan,3,0\n", ["nan", "line 41", "column 2"]),
+    "overflow": (as_csv() + "1,1e999,3,0\n", ["1e999", "line 41", "column 2"]),
+    "fractional label": (as_csv() + "1,2,3,1.5\n", ["1.5", "row 40"]),
+    "negative label": (as_csv() + "1,2,3,-1\n", ["-1", "row 40"]),
+    "nan label": (as_csv() + "1,2,3,nan\n", ["nan", "line 41", "column 4"]),
+    "label 1e18": (as_csv() + "1,2,3,1e18\n", ["1000000000000000000"]),
+    "label 1e19": (as_csv() + "1,2,3,1e19\n", ["label"]),
+    "label 1e300": (as_csv() + "1,2,3,1e300\n", ["label"]),
+    "unclosed quote": (as_csv() + '1,2,"3,0\n', ["line 41"]),
+    "zero bytes": (as_csv() + "\0\0\n", ["line 41"]),
+    "zero byte": (as_csv() + "1,2,3\0,0\n", ["line 41", "column 3"]),
+    "endless cell": (as_csv() + f"1,{'z' * 200_000},3,0\n", ["line 41"]),
+    "endless line": ("z" * 200_000, []),
+    "only zero bytes": ("\0" * 1000, []),
+    "html": ("<!DOCTYPE html>\n<html><body>404, not found</body></html>\n", ["line 2"]),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_CSV.values(), ids=BAD_CSV)
+def test_a_bad_csv_is_refused_with_the_place(raw, text, words):
+    message = complaint(raw(text, ".csv"))
+    assert all(word in message for word in words)
+    assert len(message) < 500
+
+
+# Anything at all
+
+
+def mutated(content, rng):
+    """The content with some bytes overwritten, cut out, doubled or inserted, or its end missing."""
+    content = bytearray(content)
+    for _ in range(rng.integers(1, 4)):
+        start = int(rng.integers(len(content)) if rng.random() < 0.5 else rng.integers(min(200, len(content))))
+        length = int(rng.integers(1, 9))
+        piece = content[start : start + length]
+        junk = bytearray(rng.choice([rng.bytes(length), b"9" * length, b",'(\n\0\xff-e"[:length]]))
+        match rng.integers(5):
+            case 0:
+                content[start : start + length] = junk
+            case 1:
+                content[start : start + length] = b""
+            case 2:
+                content[start:start] = piece
+            case 3:
+                content[start:start] = junk
+            case 4 if rng.random() < 0.3:
+                del content[max(start, 1) :]
+    return bytes(content)
+
+
+def compressed():
+    file = io.BytesIO()
+    np.savez_compressed(file, x_train=X, y_train=Y, x_test=10 * X, y_test=Y)
+    return file.getvalue()
+
+
+MUTANTS = {
+    "npz": (".npz", lambda rng: mutated(GOOD_NPZ, rng)),
+    "compressed npz": (".npz", lambda rng: mutated(compressed(), rng)),
+    "arrays in an npz": (".npz", lambda rng: zipped(x_train=mutated(npy(X), rng), y_train=mutated(npy(Y), rng))),
+    "csv": (".csv", lambda rng: mutated(("a,b,c,label\n" + as_csv()).encode(), rng)),
+}
+
+
+@pytest.mark.parametrize(("suffix", "mutant"), MUTANTS.values(), ids=MUTANTS)
+def test_a_mutated_file_is_read_or_refused_in_one_line_and_nothing_else(raw, suffix, mutant):
+    rng = np.random.default_rng(20)
+    refused, escaped = 0, set()
+    for _ in range(100):
+        path = raw(mutant(rng), suffix)
+        try:
+            data = load_file(path)
+            assert isinstance(data, Dataset)
+            for split in (data.train, data.valid, data.test):
+                assert np.isfinite(split.x).all()
+                assert 0 <= split.y.min() <= split.y.max() < data.classes
+        except DataError as error:
+            refused += 1
+            if str(path) not in str(error) or len(str(error).splitlines()) != 1:
+                escaped.add(f"unkind message: {error}")
+        except Exception as error:  # warnings are errors here
+            escaped.add(f"{type(error).__name__}: {error}")
+    assert not escaped
+    assert refused > 10
