@@ -10,6 +10,7 @@ def machine() -> dict[str, str | int | None]:
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
+        "threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
         "python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy", "minisig")},
     }

@@ -1,6 +1,6 @@
 """The quick start's numbers: digits at 8 and at 100 hidden layers, and XOR, per initialization and seed.
 
-python -m benchmarks.quickstart             # about ten minutes on two cores; writes results/quickstart.json
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart      # about ten minutes; writes results/quickstart.json
 """
 
 import json
@@ -36,7 +36,7 @@ def measure(experiment: str, inits: Sequence[str], seeds: int, settings: Mapping
 def main() -> None:
     config = configure("digits")
     results = {
-        "command": "python -m benchmarks.quickstart",
+        "command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart",
         "machine": machine(),
         "output": summary_text(run(config), config, Path("runs/digits-random+ep-seed0")),
         "digits": measure("digits", list(INITIALIZERS), 4, {}),

@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.quickstart import RESULTS
 
+MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
 README = Path(__file__).parent.parent / "README.md"
 
 
@@ -24,9 +25,7 @@ def blocks() -> dict[str, str]:
         "digits": _errors(quickstart["digits"]),
         "deep": _errors(quickstart["deep"]),
         "xor": _xor(quickstart["xor"]),
-        "machine": "Measured on {cpu}, {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}.".format(
-            **quickstart["machine"]
-        ),
+        "machine": MACHINE.format(**quickstart["machine"]),
     }
 
 

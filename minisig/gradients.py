@@ -65,6 +65,55 @@ class RowSum:
         return sum_of_squares(self.dense(backend))
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Gradient of an embedding: row rows[i] of the table gets values[i]; no V×n matrix until somebody asks for one."""
+
+    rows: Array  # (N,), tokens; one may occur many times
+    values: Array  # (N, n)
+    count: int  # V, rows of the whole table
+
+    def dense(self, backend: Backend) -> Array:
+        table = backend.xp.zeros((self.count, self.values.shape[1]), dtype=self.values.dtype)
+        backend.scatter_add(table, self.rows, self.values)
+        return table
+
+    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+        into *= beta
+        backend.scatter_add(into, self.rows, alpha * self.values)
+
+    def squared_norm(self, backend: Backend) -> Array:
+        distinct, place = backend.xp.unique(self.rows, return_inverse=True)
+        return sum_of_squares(Rows(place, self.values, len(distinct)).dense(backend))
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A gradient that is an array already, which dense hands out to be overwritten."""
+
+    array: Array
+
+    def dense(self, backend: Backend) -> Array:
+        return self.array
+
+    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+        into *= beta
+        into += alpha * self.array
+
+    def squared_norm(self, backend: Backend) -> Array:
+        return sum_of_squares(self.array)
+
+
+def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":
+    """All of them as arrays, where both their norms and their entries are wanted."""
+    return {name: Evaluated(g.dense(backend)) for name, g in gradients.items()}
+
+
+def rows(a: Array) -> Array:
+    """All leading axes as one: time and batch (T, B, n) become the rows (TB, n) of a matrix."""
+    return a.reshape(-1, a.shape[-1])
+
+
 Gradients = Mapping[str, Gradient]  # by parameter, "dense0.W"
 
 
@@ -73,7 +122,7 @@ def sum_of_squares(values: Array) -> Array:
     return (values.astype("float64") ** 2).sum()
 
 
-def norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
+def gradient_norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
     """Euclidean norm of every parameter's gradient."""
     return {name: sqrt(g.squared_norm(backend)) for name, g in gradients.items()}
 

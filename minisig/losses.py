@@ -1,13 +1,14 @@
-"""Softmax cross-entropy, the training objective of every experiment.
+"""Softmax cross-entropy, the training objective of every experiment: the mean over all N predictions.
 
-loss   L = −(1/B) Σ_i ln p_i[label_i],   p = softmax(z)
-dz       = (p − onehot(labels)) / B
+loss   L = −(1/N) Σ_i ln p_i[label_i],   p = softmax(z)
+dz       = (p − onehot(labels)) / N
 """
 
 from minisig.backends import Array, Backend
+from minisig.gradients import rows
 
 
 def softmax_cross_entropy(z: Array, labels: Array, backend: Backend) -> tuple[Array, Array]:
-    """(L, dz) from logits z (B, C) and labels (B,); L stays on the device."""
-    losses, dz = backend.softmax_cross_entropy(z, labels)
-    return losses.mean(), dz
+    """(L, dz) from logits z (…, C) and labels (…); L stays on the device."""
+    losses, dz = backend.softmax_cross_entropy(rows(z), labels.reshape(-1))
+    return losses.mean(), dz.reshape(z.shape)

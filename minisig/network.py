@@ -1,4 +1,4 @@
-"""A network: a stack of layers under a softmax cross-entropy.
+"""A network: a stack of layers under a softmax cross-entropy, and the two kinds that have a builder.
 
 data → forward through the layers → loss → backward through them → trace → optimizer
 """
@@ -14,9 +14,11 @@ from minisig.backends import Array, Backend, get_backend
 from minisig.diagnostics.trace import Trace
 from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
-from minisig.initializers import Account, Inputs, initialize
-from minisig.layers import ACTIVATIONS, Dense, Dropout, Layer
+from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
+from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
 from minisig.losses import softmax_cross_entropy
+
+States = dict[str, Any]  # of recurrent layers, by their names
 
 
 class Network:
@@ -32,7 +34,7 @@ class Network:
     @property
     def params(self) -> dict[str, Array]:
         """Every parameter by its full name, "dense0.W": the arrays themselves, to be updated in place."""
-        return {f"{name}.{key}": value for name, layer in self.layers.items() for key, value in layer.params.items()}
+        return {f"{name}.{key}": w for name, layer in self.layers.items() for key, w in layer.params.items()}
 
     def load(self, params: dict[str, Array]) -> None:
         """Copy these values into the parameters of the same names; all must be there, no more and no less."""
@@ -53,26 +55,52 @@ class Network:
             layers.append((name, twin))
         return Network(layers, backend, self.account)
 
-    def steps(self, x: Array, rng: Generator | None = None) -> Iterator[tuple[str, Array, Any]]:
-        """(name, output, cache) of one layer after the other; `rng` draws dropout masks, None means evaluation."""
+    def steps(
+        self, x: Array, rng: Generator | None = None, states: States | None = None
+    ) -> Iterator[tuple[str, Array, Any]]:
+        """(name, output, cache) of one layer after the other.
+
+        `rng` draws dropout masks, None means evaluation. `states` are the recurrent layers' at the end of the window
+        before; a layer without one starts afresh.
+        """
         for name, layer in self.layers.items():
-            draws = (rng,) if getattr(layer, "draws", False) else ()
-            x, cache = layer.forward(x, self.backend, *draws)
+            extra: tuple[Any, ...] = ()
+            if getattr(layer, "draws", False):
+                extra = (rng,)
+            elif getattr(layer, "carries", False):
+                extra = ((states or {}).get(name),)
+            x, cache = layer.forward(x, self.backend, *extra)
             yield name, x, cache
 
-    def forward(self, x: Array, rng: Generator | None = None) -> Array:
-        """Logits (B, C) for inputs x (B, n)."""
-        z = self.backend.asarray(x)
-        for _, output, _ in self.steps(z, rng):
+    def advance(self, x: Array, states: States | None = None, rng: Generator | None = None) -> tuple[Array, States]:
+        """Logits for inputs x, and the recurrent layers' states after the last step."""
+        z = self.inputs(x)
+        after: States = {}
+        for name, output, cache in self.steps(z, rng, states):
             z = output
-        return z
+            after |= self._last_state(name, cache)
+        return z, after
 
-    def trace(self, x: Array, labels: Array, rng: Generator | None = None, *, input_gradient: bool = False) -> Trace:
+    def forward(self, x: Array) -> Array:
+        """Logits (B, C) for inputs x (B, n), or (T, B, C) for tokens x (T, B) from a fresh start."""
+        return self.advance(x)[0]
+
+    def trace(
+        self,
+        x: Array,
+        labels: Array,
+        rng: Generator | None = None,
+        states: States | None = None,
+        *,
+        input_gradient: bool = False,
+    ) -> Trace:
         """One forward and one backward pass, with everything they computed."""
-        x = self.backend.asarray(x)
+        x = self.inputs(x)
         outputs, caches = {}, {}
-        for name, output, cache in self.steps(x, rng):
+        after: States = {}
+        for name, output, cache in self.steps(x, rng, states):
             outputs[name], caches[name] = output, cache
+            after |= self._last_state(name, cache)
         loss, delta = softmax_cross_entropy(output, labels, self.backend)
 
         deltas: dict[str, Array] = {}
@@ -91,9 +119,20 @@ class Network:
             dx=delta,
             outputs=outputs,
             deltas=dict(reversed(deltas.items())),
+            caches=caches,
+            states=after,
             gradients={name: gradients[name] for name in self.params},
             backend=self.backend,
         )
+
+    def inputs(self, x: Array) -> Array:
+        """x as the first layer takes it: tokens as they are, anything else in the dtype of the backend."""
+        first = next(iter(self.layers.values()))
+        return x if getattr(first, "takes_tokens", False) else self.backend.asarray(x)
+
+    def _last_state(self, name: str, cache: Any) -> States:
+        layer: Any = self.layers[name]
+        return {name: layer.last_state(cache)} if getattr(layer, "carries", False) else {}
 
 
 def mlp(
@@ -117,8 +156,7 @@ def mlp(
     17610
     """
     require_known("activation", activation, ACTIVATIONS)
-    if isinstance(backend, str):
-        backend = get_backend(backend, dtype)
+    backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
     Activation = ACTIVATIONS[activation]
     inputs = Inputs.standard(sizes[0]) if x is None else Inputs.measured(np.asarray(x))
     weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, Activation())
@@ -129,4 +167,42 @@ def mlp(
             layers.append((f"{activation.replace('-', '_')}{i}", Activation()))
             if dropout:
                 layers.append((f"dropout{i}", Dropout(dropout)))
+    return Network(layers, backend, account)
+
+
+def recurrent(
+    vocabulary: int,
+    hidden: Sequence[int],
+    *,
+    model: str = "rnn",
+    init: str = "random+ep",
+    rng: int | Generator = 0,
+    tokens: Any = None,
+    frequencies: Any = None,
+    dropout: float = 0.0,
+    options: RecurrentOptions | None = None,
+    backend: str | Backend = "numpy",
+    dtype: str = "float32",
+) -> Network:
+    """Tokens → embedding → recurrent layers of these sizes → logits over the vocabulary (paper, figure 7).
+
+    `model` is "rnn" (sigmoids) or "lstm". tokens (T, B) are a batch of training data, on which the initialization is
+    tried; frequencies (vocabulary,) are how often each token comes, by default in that batch. Without either all are
+    taken as equally frequent. Dropout acts on the non-recurrent connections.
+
+    >>> net = recurrent(10, [100])
+    >>> sum(w.size for w in net.params.values())
+    22110
+    """
+    require_known("model", model, CELLS)
+    backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
+    weights, account = initialize_recurrent(
+        init, model, vocabulary, hidden, np.random.default_rng(rng), tokens, frequencies, options
+    )
+    layers: list[tuple[str, Layer]] = []
+    for name, params in weights.items():
+        kind: Any = {"embedding": Embedding, "dense": Dense}.get(name.rstrip("0123456789"), CELLS[model])
+        if layers and dropout:
+            layers.append((f"dropout{len(layers) // 2}", Dropout(dropout)))
+        layers.append((name, kind(**{key: backend.asarray(w) for key, w in params.items()})))
     return Network(layers, backend, account)

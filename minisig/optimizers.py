@@ -14,6 +14,7 @@ from minisig.gradients import Gradients
 
 class Optimizer(Protocol):
     slots: dict[str, dict[str, Array]]
+    needs_matrices: bool  # or makes do with factored gradients
 
     def update(
         self,
@@ -32,6 +33,7 @@ class Momentum:
     """v ← μ v − η g,  w ← w + v.  For a weight matrix, g = xᵀ dz, the first line is one matrix product."""
 
     momentum: float = 0.9
+    needs_matrices = False
     slots: dict[str, dict[str, Array]] = field(default_factory=dict)
 
     def update(
@@ -63,6 +65,7 @@ class Adam:
     beta2: float = 0.999
     epsilon: float = 1e-8
     steps: int = 0
+    needs_matrices = True
     slots: dict[str, dict[str, Array]] = field(default_factory=dict)
 
     def update(

@@ -51,7 +51,7 @@ UPWARD = {
     "initializers": {"theory"},
     "layers": {"backends", "gradients"},
     "gradients": {"backends"},
-    "losses": {"backends"},
+    "losses": {"backends", "gradients"},
     "optimizers": {"backends", "gradients"},
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minisig.backends import get_backend
-from minisig.gradients import Outer, RowSum, clip_factor, global_norm, layer_norms, norms
+from minisig.gradients import Outer, RowSum, clip_factor, global_norm, gradient_norms, layer_norms
 
 BACKEND = get_backend("numpy", "float64")
 
@@ -51,7 +51,7 @@ def test_norm_of_a_vanishing_float32_gradient_does_not_underflow():
 
 def test_a_gradient_that_cancels_exactly_has_norm_zero_not_nan():
     x, dz = np.ones((2, 50), np.float32), np.concatenate([np.ones((1, 40)), -np.ones((1, 40))]).astype(np.float32)
-    assert norms({"w": Outer(x, dz)}, get_backend("numpy"))["w"] == 0.0
+    assert gradient_norms({"w": Outer(x, dz)}, get_backend("numpy"))["w"] == 0.0
 
 
 def test_norms_of_layers_and_of_everything_are_root_sums_of_squares():

@@ -36,11 +36,17 @@ class Backend(Protocol):
     def affine(self, x: Array, W: Array, b: Array) -> Array:
         """x W + b"""
 
-    def sigmoid(self, z: Array) -> Array:
+    def sigmoid(self, z: Array, out: Array | None = None) -> Array:
         """y = 1 / (1 + e^−z)"""
 
-    def sigmoid_backward(self, dy: Array, y: Array) -> Array:
+    def sigmoid_backward(self, dy: Array, y: Array, out: Array | None = None) -> Array:
         """dz = dy · y (1 − y)"""
+
+    def lstm_gates(self, z: Array, c_prev: Array, gates: Array, c: Array, tanh_c: Array, h: Array) -> None:
+        """One step of layers.lstm, lines 2 to 4: from logits z (B, 4H) fill gates, c, tanh_c and h."""
+
+    def lstm_gates_backward(self, dh: Array, dc: Array, gates: Array, c_prev: Array, tanh_c: Array, dz: Array) -> Array:
+        """The same lines undone: fill dz (B, 4H) and return dc_prev; dc is overwritten."""
 
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
         """Loss of every row, (B,), and the gradient of their mean with respect to z, (B, C)."""

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from minisig import __version__
+from minisig.cli.inspect import inspect
 from minisig.cli.theory import theory
 from minisig.cli.train import train
 from minisig.errors import MinisigError, UsageError
@@ -54,6 +55,7 @@ def main() -> None:
     \b
     minisig train                  eight hidden layers of sigmoids learn digits
     minisig train --init lecun     the same network, dead from the start
+    minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
@@ -62,4 +64,5 @@ def main() -> None:
 
 
 main.add_command(train)
+main.add_command(inspect)
 main.add_command(theory)

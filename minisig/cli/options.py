@@ -1,5 +1,6 @@
 """Option types and options that several commands share."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -24,8 +25,8 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
 
 def not_empty(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Callback that refuses an empty path, which would mean the current folder."""
-    if value is not None and str(value) in ("", "."):
-        raise click.BadParameter("the path is empty." if str(value) == "" else "name a file or a new folder.")
+    if value == "":
+        raise click.BadParameter("the path is empty.")
     return value
 
 
@@ -55,3 +56,82 @@ class Hidden(click.ParamType):  # type: ignore[type-arg]
                 )
             sizes += [int(match[2])] * int(match[1] or 1)
         return tuple(sizes)
+
+
+def _experiments() -> list[str]:
+    from minisig.experiments import EXPERIMENTS
+
+    return list(EXPERIMENTS)
+
+
+def _inits() -> list[str]:
+    from minisig.initializers import INITIALIZERS
+
+    return list(INITIALIZERS)
+
+
+NETWORK_OPTIONS = (
+    click.argument("experiment", default="digits", shell_complete=one_of(_experiments)),
+    click.option(
+        "--init",
+        shell_complete=one_of(_inits),
+        help="random+ep (the default), ortho+ep, lsuv, ortho, glorot, lecun; or random+exact, ortho+exact "
+        "(at the true entropy's maximum).",
+    ),
+    click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
+    click.option("--model", help="For sequences: rnn (of sigmoids) or lstm."),
+    click.option("--activation", help="sigmoid or scaled-tanh."),
+    click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bits."),
+    click.option(
+        "--data",
+        type=click.Path(),
+        callback=not_empty,
+        help="Your own .npz or .csv, or a folder of text for sequences.",
+    ),
+    click.option("--backend", default="numpy", show_default=True, help="Array library: numpy."),
+    click.option("--dtype", default="float32", show_default=True, help="float32 or float64."),
+    click.option(
+        "--set",
+        "settings",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Any other setting by its name in config.json, such as data.delay=50. Repeatable.",
+    ),
+)
+
+# The configuration's name for each option.
+SETTINGS = {
+    "model": "network.model",
+    "init": "network.init",
+    "hidden": "network.hidden",
+    "activation": "network.activation",
+    "iterations": "iterations",
+    "batch_size": "batch_size",
+    "learning_rate": "optimizer.learning_rate",
+    "seed": "seed",
+    "data": "data.path",
+    "backend": "backend",
+    "dtype": "dtype",
+}
+
+
+def network_options(command: F) -> F:
+    """The argument EXPERIMENT and the options that say which network it is."""
+    for option in reversed(NETWORK_OPTIONS):
+        command = option(command)
+    return command
+
+
+def overrides(settings: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """What the options given say, by the configuration's names; a --set wins over them."""
+    given = {SETTINGS[option]: value for option, value in options.items() if value is not None}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not (name and equals):
+            raise click.BadParameter(f"{setting!r}: expected NAME=VALUE, such as data.delay=50.", param_hint="--set")
+        try:
+            given[name] = json.loads(text)
+        except json.JSONDecodeError:
+            given[name] = text  # a word, which needs no quotes
+    return given

@@ -33,7 +33,9 @@ def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
     def watch(record: Record) -> None:
         nonlocal valid
         if "valid_error" in record:
-            valid = f"valid {record['valid_error']:.1f} % "
+            recalls = "valid_recall" in record
+            share = f"recall {record['valid_recall']:.1f}" if recalls else f"valid {record['valid_error']:.1f}"
+            valid = f"{share} % "
         norms = record["gradient_norm"].values()
         figures = f"loss {record['train_loss']:.3f} {valid}|∇| {min(norms):.0e} … {max(norms):.0e}"
         bar.update(task, completed=record["iteration"], figures=figures)

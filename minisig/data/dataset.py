@@ -1,9 +1,47 @@
-"""A data set for classification: inputs and labels, in a training, a validation and a test part."""
+"""Data sets: a training, a validation and a test part, each of which can be trained on in batches and read in order.
 
+A part is any object with
+
+    batches(size, seed)     -> Batches, whose at(iteration) gives a training batch, known from its number alone
+    windows()               -> every example once and in order, for evaluation
+    head(n)                 -> the part that its first n rows make
+
+`Split` below is the one for vectors; sequences.py has those for sequences and for running text.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from minisig.seeds import stream
+
+CHUNK = 1000  # rows evaluated at a time, to bound the memory
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a network is shown at once: vectors x (B, n) with labels (B,), or tokens x (T, B) with labels (T, B)."""
+
+    x: Any
+    labels: Any
+    fresh: bool = True  # recurrent states start anew, they do not go on from the batch before
+    recall: slice | None = None  # the steps whose labels had to be remembered
+
+
+class Batches(Protocol):
+    def at(self, iteration: int) -> Batch:
+        """The training batch of this iteration, from 1."""
+
+
+class Part(Protocol):
+    def batches(self, size: int, seed: int) -> Batches: ...
+
+    def windows(self) -> Iterator[Batch]: ...
+
+    def head(self, n: int) -> "Part": ...
 
 
 @dataclass(frozen=True)
@@ -11,13 +49,58 @@ class Split:
     x: NDArray[np.float32]  # (N, n), scaled to about [−1, 1]
     y: NDArray[np.int64]  # (N,), 0 … classes − 1
 
+    def batches(self, size: int, seed: int) -> Batches:
+        return Shuffled(self, Shuffle(len(self.x), size, seed))
+
+    def windows(self) -> Iterator[Batch]:
+        for start in range(0, len(self.x), CHUNK):
+            yield self[start : start + CHUNK]
+
+    def head(self, n: int) -> "Split":
+        return Split(self.x[:n], self.y[:n])
+
+    def __getitem__(self, rows: Any) -> Batch:
+        return Batch(self.x[rows], self.y[rows])
+
+
+class Shuffle:
+    """Row numbers of every batch: consecutive pieces of a shuffle that is drawn anew every epoch.
+
+    Rows that do not fill a last batch are left out of their epoch; the next shuffle brings others to that place.
+    """
+
+    def __init__(self, n: int, size: int, seed: int) -> None:
+        self.n, self.seed = n, seed
+        self.size = min(size, n)
+        self.per_epoch = n // self.size
+        self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
+
+    def rows(self, iteration: int) -> NDArray[np.int64]:
+        epoch, position = divmod(iteration - 1, self.per_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._order = epoch, stream(self.seed, "epoch", epoch).permutation(self.n)
+        return self._order[position * self.size : (position + 1) * self.size]
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """Batches of a part whose rows are independent examples."""
+
+    part: Any
+    shuffle: Shuffle
+
+    def at(self, iteration: int) -> Batch:
+        batch: Batch = self.part[self.shuffle.rows(iteration)]
+        return batch
+
 
 @dataclass(frozen=True)
 class Dataset:
     """Train on `train`, select on `valid`, look at `test` once."""
 
     name: str
-    train: Split
-    valid: Split
-    test: Split
+    train: Any  # a Part
+    valid: Any
+    test: Any
     classes: int
+    baselines: dict[str, float] | None = None  # perplexities to be set beside the network's

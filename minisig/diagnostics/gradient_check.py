@@ -18,7 +18,7 @@ import numpy as np
 from minisig.backends import Array
 from minisig.backends.numpy import NumpyBackend
 from minisig.losses import softmax_cross_entropy
-from minisig.network import Network
+from minisig.network import Network, States
 
 STEP = 1e-30
 
@@ -56,9 +56,15 @@ class GradientCheck:
 
 
 def check_gradients(
-    net: Network, x: Any, labels: Any, *, dropout_seed: int | None = None, entries: int = 200
+    net: Network,
+    x: Any,
+    labels: Any,
+    *,
+    states: States | None = None,
+    dropout_seed: int | None = None,
+    entries: int = 200,
 ) -> GradientCheck:
-    """Check every parameter of `net` and its input at data x (B, n), labels (B,), in float64.
+    """Check every parameter of `net` and its input at data x, labels, in float64; recurrent layers start from `states`.
 
     `entries` is how many entries of each array are checked one by one. With `dropout_seed` the same dropout masks
     are drawn for every evaluation; without it dropout is off.
@@ -69,18 +75,20 @@ def check_gradients(
     True
     """
     exact = net.on(NumpyBackend("complex128"))
-    point = exact.backend.asarray(x)
+    point = exact.inputs(x)
 
     def masks() -> np.random.Generator | None:
         return None if dropout_seed is None else np.random.default_rng(dropout_seed)
 
     def loss() -> complex:
-        return complex(softmax_cross_entropy(exact.forward(point, masks()), labels, exact.backend)[0])
+        return complex(softmax_cross_entropy(exact.advance(point, states, masks())[0], labels, exact.backend)[0])
 
     double = net.on(NumpyBackend("float64"))
-    trace = double.trace(x, labels, masks(), input_gradient=True)
-    backward = {name: g.dense(double.backend) for name, g in trace.gradients.items()} | {"x": trace.dx}
-    arrays = exact.params | {"x": point}
+    trace = double.trace(x, labels, masks(), states, input_gradient=True)
+    backward = {name: g.dense(double.backend) for name, g in trace.gradients.items()}
+    arrays = exact.params
+    if trace.dx is not None:  # tokens have no gradient
+        backward, arrays = backward | {"x": trace.dx}, arrays | {"x": point}
     rng = np.random.default_rng(0)
     return GradientCheck({name: _worst(name, w, backward[name], loss, entries, rng) for name, w in arrays.items()})
 

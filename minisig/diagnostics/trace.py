@@ -1,9 +1,10 @@
 """A trace: what one forward and one backward pass returned, layer by layer. Diagnostics are functions of it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from minisig.backends import Array, Backend
-from minisig.gradients import Gradients, norms
+from minisig.gradients import Gradients, gradient_norms
 
 
 @dataclass(frozen=True)
@@ -14,10 +15,12 @@ class Trace:
     x: Array  # (B, n), the network's input
     dx: Array | None  # (B, n), ∂L/∂x if it was asked for
     outputs: dict[str, Array]  # of each layer: logits z of dense layers, activities y of sigmoids
+    caches: dict[str, Any]  # what each layer's forward kept for its backward: a recurrent layer's logits and states
+    states: dict[str, Any]  # of recurrent layers, after the last step
     deltas: dict[str, Array]  # ∂L/∂ of the same
     gradients: Gradients
     backend: Backend
 
     def gradient_norms(self) -> dict[str, float]:
         """{'dense0.W': 1.31, …}: Euclidean norm of every parameter's gradient."""
-        return norms(self.gradients, self.backend)
+        return gradient_norms(self.gradients, self.backend)

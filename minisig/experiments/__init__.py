@@ -11,6 +11,17 @@ from minisig.errors import UsageError, require_known
 from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
 
+PTB = Config(
+    experiment="ptb",
+    data=DataConfig(source="ptb"),
+    network=NetworkConfig(model="rnn", hidden=(200,)),
+    optimizer=OptimizerConfig(name="adam", learning_rate=0.0001, clip=5.0),
+    batch_size=20,
+    iterations=500_000,
+    log_every=50,
+    validate_every=1000,
+)
+
 EXPERIMENTS: dict[str, Config] = {
     config.experiment: config
     for config in (
@@ -32,7 +43,29 @@ EXPERIMENTS: dict[str, Config] = {
             batch_size=200,
             iterations=1000,
         ),
+        # Paper, section VI.D. The warm-up is not in the paper: full-size first steps of Adam destroy the memory that EP
+        # gives the untrained network.
+        Config(
+            experiment="copy-memory",
+            data=DataConfig(source="copy-memory"),
+            network=NetworkConfig(model="rnn", hidden=(100,)),
+            optimizer=OptimizerConfig(name="adam", learning_rate=0.001, warmup=1000, clip=1.0),
+            batch_size=20,
+            iterations=6000,
+            log_every=50,
+            validate_every=500,
+        ),
+        # Paper, section VI.E: 20 streams of 35 steps and clipping at 5, which the paper leaves open, are the custom.
+        PTB,
+        replace(PTB, experiment="ptb-dropout", network=NetworkConfig(model="rnn", hidden=(200,), dropout=0.5)),
     )
+}
+
+# What else another model changes, unless it is given: the paper's LSTMs have as many parameters as its RNNs.
+LSTM = {
+    "copy-memory": {"network.hidden": (52,), "network.init": "glorot"},
+    "ptb": {"network.hidden": (190,), "network.init": "glorot"},
+    "ptb-dropout": {"network.hidden": (190,), "network.init": "glorot"},
 }
 
 
@@ -46,7 +79,12 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     (30, 30)
     """
     require_known("experiment", experiment, EXPERIMENTS)
-    overrides = overrides or {}
+    overrides = dict(overrides or {})
+    model = overrides.get("network.model")
+    if model is not None:
+        require_known("model", str(model), ("mlp", "rnn", "lstm"))
+    if model == "lstm":
+        overrides = LSTM.get(experiment, {}) | overrides
     fields = msgspec.to_builtins(EXPERIMENTS[experiment])
     for name, value in overrides.items():
         *path, last = name.split(".")

@@ -5,6 +5,8 @@
     random+ep ortho+ep          ep.py       the paper's: logits at (0, √(π/2)), where H_B is largest
     random+exact ortho+exact    ep.py       the same at (0, 1.7488), where the true entropy is largest
 
+    the same for recurrent networks: recurrent.py
+
 An initializer is a function (sizes, rngs, inputs, activation) -> ([(W, b), …], target); INITIALIZERS is their table.
 """
 
@@ -20,6 +22,7 @@ from minisig.initializers.ellipse import project
 from minisig.initializers.ep import ep
 from minisig.initializers.inputs import Activation, Inputs, Target, Weights
 from minisig.initializers.lsuv import lsuv
+from minisig.initializers.recurrent import RecurrentOptions, initialize_recurrent
 from minisig.theory import best_sigma, exact_best_sigma
 
 Initializer = Callable[[Sequence[int], Sequence[Generator], Inputs, Activation], tuple[Weights, Target]]
@@ -49,4 +52,14 @@ def initialize(
     return weights, account_for(init, weights, inputs, activation, target)
 
 
-__all__ = ["INITIALIZERS", "Account", "Initializer", "Inputs", "Target", "initialize", "project"]
+__all__ = [
+    "INITIALIZERS",
+    "Account",
+    "Initializer",
+    "Inputs",
+    "RecurrentOptions",
+    "Target",
+    "initialize",
+    "initialize_recurrent",
+    "project",
+]

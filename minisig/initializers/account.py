@@ -25,6 +25,12 @@ class LayerAccount:
     std: float
     neuron_std: float
 
+    @classmethod
+    def of(cls, layer: str, shape: tuple[int, int], target: Target, mean: Matrix, variance: Matrix) -> "LayerAccount":
+        """From the mean and variance of every neuron's logit."""
+        pooled = variance.mean() + mean.var()
+        return cls(layer, shape, target, float(mean.mean()), float(np.sqrt(pooled)), float(np.sqrt(variance.mean())))
+
 
 @dataclass(frozen=True)
 class Account:
@@ -58,14 +64,7 @@ def account_for(init: str, weights: Weights, inputs: Inputs, activation: Activat
         source = f"measured on {len(inputs.sample)} inputs"
         statistics = _measured(weights, inputs.sample, activation)
     rows = [
-        LayerAccount(
-            f"dense{i}",
-            W.shape,
-            target,
-            mean=float(mean.mean()),
-            std=float(np.sqrt(variance.mean() + mean.var())),
-            neuron_std=float(np.sqrt(variance.mean())),
-        )
+        LayerAccount.of(f"dense{i}", W.shape, target, mean, variance)
         for i, ((W, _), (mean, variance)) in enumerate(zip(weights, statistics, strict=True))
     ]
     return Account(init, source, rows)

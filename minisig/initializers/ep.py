@@ -24,8 +24,14 @@ from numpy.random import Generator
 
 from minisig.initializers.draws import Draw
 from minisig.initializers.ellipse import project
-from minisig.initializers.inputs import Activation, Inputs, Target, Weights
+from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights
 from minisig.theory import output_variance
+
+
+def on_ellipse(W: Matrix, variance: Matrix, c: float) -> Matrix:
+    """Every column of W brought to the length right for the mean variance, then to the nearest w with wᵀDw = c."""
+    length = np.sqrt(c / variance.mean()) if variance.any() else 1.0
+    return project(W * (length / np.linalg.norm(W, axis=0)), variance, c)
 
 
 def ep(
@@ -42,9 +48,7 @@ def ep(
     mean, variance = inputs.mean, inputs.variance
     weights = []
     for n, m, rng in zip(sizes[:-1], sizes[1:], rngs, strict=True):
-        W = draw(n, m, rng)
-        length = np.sqrt(c / variance.mean()) if variance.any() else 1.0
-        W = project(W * (length / np.linalg.norm(W, axis=0)), variance, c)
+        W = on_ellipse(draw(n, m, rng), variance, c)
         weights.append((W, -mean @ W))
         mean = np.full(m, activation.centre)
         variance = np.full(m, activation.scale**2 * output_variance(0.0, sigma))

@@ -6,10 +6,14 @@ A layer is any object with
     forward(x, backend)             -> (y, cache)
     backward(dy, cache, backend)    -> (dx, {name: Gradient})
 
-and remembers nothing between the two calls: all that backward needs is in the cache. Two more things are optional.
-`draws = True` says that forward takes a third argument, the generator of its random draws or None when evaluating.
-`gradients(dy, cache, backend)` returns the second half of backward alone; a network's first layer, whose dx
-nobody needs, saves a matrix product by it.
+and remembers nothing between the two calls: all that backward needs is in the cache. More is optional:
+
+    takes_tokens = True             x are integers, not to be converted
+    draws = True                    forward takes a third argument, the generator of its draws or None when evaluating
+    carries = True                  forward takes a third argument, the state carried over or None for a fresh start,
+                                    and last_state(cache) returns the one to carry on
+    gradients(dy, cache, backend)   the second half of backward alone, by which a network's first layer, whose dx
+                                    nobody needs, saves a matrix product
 """
 
 from typing import Any, Protocol
@@ -18,6 +22,9 @@ from minisig.backends import Array, Backend
 from minisig.gradients import Gradient
 from minisig.layers.dense import Dense
 from minisig.layers.dropout import Dropout
+from minisig.layers.embedding import Embedding
+from minisig.layers.lstm import LSTM
+from minisig.layers.rnn import RNN
 from minisig.layers.scaled_tanh import ScaledTanh
 from minisig.layers.sigmoid import Sigmoid
 
@@ -32,4 +39,6 @@ class Layer(Protocol):
 
 ACTIVATIONS: dict[str, type[Sigmoid] | type[ScaledTanh]] = {"sigmoid": Sigmoid, "scaled-tanh": ScaledTanh}
 
-__all__ = ["ACTIVATIONS", "Dense", "Dropout", "Layer", "ScaledTanh", "Sigmoid"]
+CELLS: dict[str, type[RNN] | type[LSTM]] = {"rnn": RNN, "lstm": LSTM}
+
+__all__ = ["ACTIVATIONS", "CELLS", "LSTM", "RNN", "Dense", "Dropout", "Embedding", "Layer", "ScaledTanh", "Sigmoid"]

@@ -14,19 +14,27 @@ def summary_text(summary: dict[str, Any], config: Config, folder: Path) -> str:
     """What was trained, each layer's gradient norm at the first and the last iteration, and the result."""
     layers = summary["layers"]
     lines = [
-        f"{summary['experiment']} · {summary['init']} · {_hidden(config.network.hidden)} · "
+        f"{summary['experiment']} · {summary['init']} · {config.network.model}, {_hidden(config.network.hidden)} · "
         f"{summary['parameters']:,} parameters · learning rate {config.optimizer.learning_rate:.3g} · "
         f"seed {summary['seed']} · {summary['backend']} {summary['dtype']}",
         "",
         f"{'gradient norm of':<18}{'iteration 1':>14}{'iteration ' + format(summary['iterations'], ','):>18}",
         *(_layer(row) for row in _abridged(layers)),
         "",
-        _verdict(layers, summary["init"]),
-        f"test error {summary['test_error']:.2f} %   test loss {summary['test_loss']:.4f}   "
+        *([_verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
+        f"{_result(summary)}   test loss {summary['test_loss']:.4f}   "
         f"(iteration {summary['best_iteration']:,}, chosen by validation loss {summary['valid_loss']:.4f})",
         f"{summary['seconds']:.1f} s, run saved in {folder}",
     ]
     return "\n".join(lines)
+
+
+def _result(summary: dict[str, Any]) -> str:
+    if "test_error" in summary:
+        return f"test error {summary['test_error']:.2f} %"
+    baselines = ", ".join(f"{name} {value:,.6g}" for name, value in summary["baselines"].items())
+    recall = f"   recall {summary['test_recall']:.1f} %" if "test_recall" in summary else ""
+    return f"test perplexity {summary['test_perplexity']:.6g} ({baselines}){recall}"
 
 
 def _hidden(sizes: Sequence[int]) -> str:

@@ -1,25 +1,36 @@
-"""Loss and error of a network on a whole part of the data."""
+"""How well a network does on a whole part of the data, every example counted once."""
 
 from dataclasses import dataclass
+from math import exp
 
-from minisig.data import Split
-from minisig.network import Network
-
-CHUNK = 1000  # rows at a time, to bound the memory
+from minisig.data import Part
+from minisig.gradients import rows
+from minisig.network import Network, States
 
 
 @dataclass(frozen=True)
 class Score:
-    loss: float  # mean cross-entropy
-    error: float  # percent wrong
+    loss: float  # mean cross-entropy of all predictions
+    error: float  # percent of them that are wrong
+    recall: float | None = None  # percent right of those that had to be remembered, if any had to
+
+    @property
+    def perplexity(self) -> float:
+        return exp(min(self.loss, 700.0))
 
 
-def evaluate(net: Network, split: Split) -> Score:
-    """Mean loss and percent of errors, dropout off."""
-    loss = wrong = 0.0
-    for start in range(0, len(split.x), CHUNK):
-        labels = split.y[start : start + CHUNK]
-        z = net.forward(split.x[start : start + CHUNK])
-        loss += float(net.backend.softmax_cross_entropy(z, labels)[0].sum(dtype="float64"))
-        wrong += int((z.argmax(axis=1) != labels).sum())
-    return Score(loss / len(split.x), 100 * wrong / len(split.x))
+def evaluate(net: Network, part: Part) -> Score:
+    """Dropout off; the state of recurrent layers is carried through where the data go on."""
+    loss, wrong, count = 0.0, 0, 0
+    recalled, asked = 0, 0
+    states: States = {}
+    for batch in part.windows():
+        z, states = net.advance(batch.x, {} if batch.fresh else states)
+        loss += float(net.backend.softmax_cross_entropy(rows(z), batch.labels.reshape(-1))[0].sum(dtype="float64"))
+        right = z.argmax(axis=-1) == batch.labels
+        wrong += int((~right).sum())
+        count += right.size
+        if batch.recall is not None:
+            recalled += int(right[batch.recall].sum())
+            asked += right[batch.recall].size
+    return Score(loss / count, 100 * wrong / count, 100 * recalled / asked if asked else None)

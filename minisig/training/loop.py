@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from minisig.data import Dataset
-from minisig.data.batches import Batches
 from minisig.diagnostics.trace import Trace
 from minisig.errors import Diverged
-from minisig.gradients import clip_factor, global_norm, layer_norms
-from minisig.layers import ACTIVATIONS
-from minisig.network import Network
+from minisig.gradients import clip_factor, evaluated, global_norm, gradient_norms, layer_norms
+from minisig.layers import ACTIVATIONS, CELLS
+from minisig.network import Network, States
 from minisig.optimizers import Adam, Momentum, Optimizer
 from minisig.seeds import stream
 from minisig.training.config import Config, OptimizerConfig
@@ -33,7 +32,8 @@ class Training:
     def __init__(self, net: Network, data: Dataset, config: Config) -> None:
         self.net, self.data, self.config = net, data, config
         self.optimizer = make_optimizer(config.optimizer)
-        self.batches = Batches(data.train, config.batch_size, config.seed)
+        self.batches = data.train.batches(config.batch_size, config.seed)
+        self.states: States = {}  # of recurrent layers, carried from batch to batch where the data go on
         self.best = {name: w.copy() for name, w in net.params.items()}
         self.best_iteration = 0
         self.best_score = Score(loss=float("inf"), error=100.0)
@@ -59,14 +59,18 @@ class Training:
     def step(self, iteration: int) -> tuple[Trace, dict[str, float]]:
         """One update; its trace and, if clipping needed them, the gradient norms before clipping."""
         config = self.config
-        x, labels = self.batches.at(iteration)
+        batch = self.batches.at(iteration)
         rng = stream(config.seed, "dropout", iteration) if config.network.dropout else None
-        trace = self.net.trace(x, labels, rng)
-        norms = trace.gradient_norms() if config.optimizer.clip else {}
+        trace = self.net.trace(batch.x, batch.labels, rng, {} if batch.fresh else self.states)
+        self.states = trace.states
+        gradients, backend = trace.gradients, self.net.backend
+        if self.optimizer.needs_matrices:
+            gradients = evaluated(gradients, backend)
+        norms = gradient_norms(gradients, backend) if config.optimizer.clip else {}
         self.optimizer.update(
             self.net.params,
-            trace.gradients,
-            self.net.backend,
+            gradients,
+            backend,
             learning_rate=learning_rate(config.optimizer, iteration, config.iterations),
             scale=clip_factor(global_norm(norms), config.optimizer.clip),
         )
@@ -99,10 +103,12 @@ class Training:
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():
                 self.best[name][...] = w
-        return {"valid_loss": score.loss, "valid_error": score.error}
+        return {"valid_loss": score.loss, "valid_error": score.error} | (
+            {} if score.recall is None else {"valid_recall": score.recall}
+        )
 
 
-ACTIVITIES = tuple(ACTIVATIONS.values())
+ACTIVITIES = (*ACTIVATIONS.values(), *CELLS.values())
 
 
 def make_optimizer(config: OptimizerConfig) -> Optimizer:

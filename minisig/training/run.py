@@ -6,32 +6,54 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from minisig.backends import get_backend
 from minisig.data import Dataset, Split, load
-from minisig.network import Network, mlp
+from minisig.errors import UsageError
+from minisig.initializers import RecurrentOptions
+from minisig.network import Network, mlp, recurrent
 from minisig.seeds import stream
 from minisig.training.config import Config
-from minisig.training.evaluate import evaluate
+from minisig.training.evaluate import Score, evaluate
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Record, Training
 
 Summary = dict[str, Any]
 
-TRAIN_LOSS_ROWS = 10_000  # as many training rows as the summary's train_loss is taken from
+TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's train_loss is taken from
 
 
 def build_network(config: Config, data: Dataset) -> Network:
     """The network of a configuration, initialized for these data."""
-    sizes = [data.train.x.shape[1], *config.network.hidden, data.classes]
-    return mlp(
-        sizes,
-        init=config.network.init,
-        rng=stream(config.seed, "weights"),
-        x=data.train.x,
-        activation=config.network.activation,
-        dropout=config.network.dropout,
-        backend=get_backend(config.backend, config.dtype),
+    wanted, rng = config.network, stream(config.seed, "weights")
+    backend = get_backend(config.backend, config.dtype)
+    vectors = isinstance(data.train, Split)
+    if vectors != (wanted.model == "mlp"):
+        models = "mlp" if vectors else "rnn or lstm"
+        kind = "vectors" if vectors else "sequences"
+        raise UsageError(f"the data of {data.name} are {kind}: the model must be {models}, got {wanted.model}")
+    if wanted.model == "mlp":
+        return mlp(
+            [data.train.x.shape[1], *wanted.hidden, data.classes],
+            init=wanted.init,
+            rng=rng,
+            x=data.train.x,
+            activation=wanted.activation,
+            dropout=wanted.dropout,
+            backend=backend,
+        )
+    return recurrent(
+        data.classes,
+        wanted.hidden,
+        model=wanted.model,
+        init=wanted.init,
+        rng=rng,
+        tokens=data.train.batches(config.batch_size, config.seed).at(1).x,
+        frequencies=np.bincount(data.train.tokens.reshape(-1), minlength=data.classes),
+        dropout=wanted.dropout,
+        options=RecurrentOptions(wanted.ep_mode, wanted.radius, wanted.input_rms, wanted.forget_bias),
+        backend=backend,
     )
 
 
@@ -43,7 +65,7 @@ def run(
     Everything is written to `folder`, which must not hold a run yet; without one nothing is written, and nothing ever
     is before data and network are ready. `watch` is shown every record.
     """
-    data = load(config.data.source, path=config.data.path, seed=config.seed)
+    data = load(config.data, seed=config.seed)
     net = build_network(config, data)
     training = Training(net, data, config)
     if isinstance(folder, Path):
@@ -62,10 +84,9 @@ def run(
     seconds = perf_counter() - started
 
     net.load(training.best)
-    test = evaluate(net, data.test)
-    some = Split(data.train.x[:TRAIN_LOSS_ROWS], data.train.y[:TRAIN_LOSS_ROWS])
     summary = {
         "experiment": config.experiment,
+        "model": config.network.model,
         "init": config.network.init,
         "seed": config.seed,
         "backend": config.backend,
@@ -74,11 +95,10 @@ def run(
         "parameters": sum(w.size for w in net.params.values()),
         "seconds": round(seconds, 3),
         "best_iteration": training.best_iteration,
-        "train_loss": evaluate(net, some).loss,
-        "valid_loss": training.best_score.loss,
-        "valid_error": training.best_score.error,
-        "test_loss": test.loss,
-        "test_error": test.error,
+        "train_loss": evaluate(net, data.train.head(TRAIN_LOSS_ROWS)).loss,
+        **_scores("valid", training.best_score, data),
+        **_scores("test", evaluate(net, data.test), data),
+        "baselines": data.baselines or {},
         "layers": [
             {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last["gradient_norm"][name]}
             for name, norm in first["gradient_norm"].items()
@@ -87,3 +107,11 @@ def run(
     if folder:
         folder.finish({name: net.backend.to_host(w) for name, w in training.best.items()}, summary)
     return summary
+
+
+def _scores(part: str, score: Score, data: Dataset) -> Summary:
+    """Loss and error of a classifier; loss, perplexity and recall of a sequence model."""
+    if isinstance(data.train, Split):
+        return {f"{part}_loss": score.loss, f"{part}_error": score.error}
+    recall = {} if score.recall is None else {f"{part}_recall": score.recall}
+    return {f"{part}_loss": score.loss, f"{part}_perplexity": score.perplexity, **recall}

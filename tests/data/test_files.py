@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from minisig.data import Dataset, load, load_file
+from minisig.data import DataConfig, Dataset, load, load_file
 from minisig.errors import DataError
 
 N = 40
@@ -105,7 +105,8 @@ def test_holding_out_loses_no_row_doubles_none_and_keeps_the_labels(npz):
 
 def test_the_held_out_rows_are_the_same_for_every_seed(npz):
     path = npz(x_train=X, y_train=Y)
-    same(load("digits", path=str(path), seed=1), load("xor", path=str(path), seed=2))
+    one, other = (DataConfig(source=source, path=str(path)) for source in ("digits", "xor"))
+    same(load(one, seed=1), load(other, seed=2))
 
 
 def test_the_held_out_rows_are_drawn_from_everywhere(npz):

@@ -27,8 +27,8 @@ def test_records_come_at_the_first_the_logged_the_validated_and_the_last_iterati
 
 def test_a_record_tells_the_norms_and_activities_of_its_own_step(digits):
     watched = training(digits)
-    x, labels = watched.batches.at(1)
-    trace = build_network(watched.config, digits).trace(x, labels)
+    batch = watched.batches.at(1)
+    trace = build_network(watched.config, digits).trace(batch.x, batch.labels)
     record = next(iter(watched))
     norms = trace.gradient_norms()
     assert record["train_loss"] == float(trace.loss)

@@ -1,0 +1,101 @@
+"""Running text for language modelling: the Penn Treebank, or a folder of the user's own.
+
+A folder holds train.txt, valid.txt and test.txt (or ptb.train.txt and so on), gzipped or not, UTF-8. Words are what
+white space separates; every line that has some ends with <eos>. The vocabulary is that of the training text, the most
+frequent words first, at most so many; all other words are <unk>, as in Mikolov's files, which bring theirs already.
+"""
+
+import gzip
+import os
+import zlib
+from collections import Counter
+from math import exp
+from pathlib import Path
+
+import numpy as np
+
+from minisig.data.dataset import Dataset
+from minisig.data.sequences import Text, Tokens
+from minisig.errors import DataError
+
+EOS, UNK = "<eos>", "<unk>"
+PARTS = ("train", "valid", "test")
+MOST_BYTES = 2**30  # of a text after unpacking
+
+
+def load_ptb(steps: int, vocabulary: int) -> Dataset:
+    """Mikolov's Penn Treebank from $MINISIG_DATA/ptb or the user's cache."""
+    folder = data_folder() / "ptb"
+    if not folder.is_dir():
+        raise DataError(
+            f"the Penn Treebank is not in {folder}: put ptb.train.txt, ptb.valid.txt and ptb.test.txt there, "
+            "or set MINISIG_DATA to the folder that holds ptb/"
+        )
+    return load_text(folder, steps, vocabulary)
+
+
+def data_folder() -> Path:
+    """$MINISIG_DATA, else minisig's folder in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("MINISIG_DATA") or cache / "minisig")
+
+
+def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
+    words = {part: _words(_find(folder, part)) for part in PARTS}
+    counts = Counter(words["train"])
+    if len(counts) < 3:  # <eos> and a single word
+        raise DataError(f"{folder}: the training text has only one distinct word; there is nothing to predict")
+    ids = _vocabulary(counts, vocabulary)
+    train, valid, test = (_tokens(words[part], ids) for part in PARTS)
+    baselines = {"uniform": float(len(ids)), "unigram": _unigram(train[1:], valid[1:], len(ids))}
+    return Dataset(
+        folder.name, Text(train, steps), Text(valid, steps), Text(test, steps), classes=len(ids), baselines=baselines
+    )
+
+
+def _find(folder: Path, part: str) -> Path:
+    names = [f"{prefix}{part}.txt{suffix}" for prefix in ("", "ptb.") for suffix in ("", ".gz")]
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise DataError(f"{folder}: holds none of {', '.join(names)}")
+
+
+def _words(path: Path) -> list[str]:
+    """The words of a file, an <eos> after every line that is not blank."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{path}: more than {MOST_BYTES:,} bytes of text; use a part of it")
+    words: list[str] = []
+    for line in text.split("\n"):
+        if found := line.split():
+            words += found
+            words.append(EOS)
+    if not words:
+        raise DataError(f"{path}: the file holds no words")
+    return words
+
+
+def _vocabulary(counts: Counter[str], most: int) -> dict[str, int]:
+    """The number of every word that has one of its own."""
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    special = [word for word in (EOS, UNK) if word not in ranked[:most]]
+    kept = special + [word for word in ranked if word not in special][: most - len(special)]
+    return {word: number for number, word in enumerate(kept)}
+
+
+def _tokens(words: list[str], ids: dict[str, int]) -> Tokens:
+    return np.array([ids[EOS], *(ids.get(word, ids[UNK]) for word in words)], dtype=np.int64)
+
+
+def _unigram(train: Tokens, valid: Tokens, vocabulary: int) -> float:
+    """Perplexity on the validation text of the training text's word frequencies, one added to every count."""
+    counts = np.bincount(train, minlength=vocabulary) + 1.0
+    return exp(-np.log(counts / counts.sum())[valid].mean())

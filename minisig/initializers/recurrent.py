@@ -1,0 +1,168 @@
+"""Initializations of recurrent networks: embedding → sigmoid RNN or LSTM → softmax layer.
+
+    lecun glorot ortho      Wx, Wh and the output weights drawn by their own sizes, biases zero
+    lsuv                    orthonormal; Wx and Wh of a layer scaled together until its logits have variance 1
+    EP, mode "recurrent"    columns of Wh at the radius σ/√k (paper, section V); the inputs add a small part to the
+                            logits, of deviation `input_rms` over the vocabulary
+    EP, mode "joint"        the logit's variance σ² split evenly between inputs and state (theorem 1 speaks of the
+                            neuron's whole input)
+
+With EP the biases centre every logit, b = −Σ w E{x} − Σ w ½: the mean of an embedding's output is that of its rows
+weighted with the tokens' frequencies. All modes start from the same embedding, uniform in (−1, 1), and the RNN's state
+from ½, the mean of EP's activities.
+
+An LSTM takes lecun, glorot or ortho, gate by gate, and a forget-gate bias; EP and lsuv are about sigmoid neurons.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import expit
+
+from minisig.errors import UsageError, require_known
+from minisig.initializers.account import Account, LayerAccount
+from minisig.initializers.draws import Draw, glorot, lecun, orthogonal, uniform
+from minisig.initializers.ep import on_ellipse
+from minisig.initializers.inputs import Inputs, Matrix, Target
+from minisig.initializers.lsuv import MOST_ROUNDS, TOLERANCE
+from minisig.theory import best_sigma, exact_best_sigma, output_variance
+
+Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
+
+DRAWS: dict[str, Draw] = {"lecun": lecun, "glorot": glorot, "ortho": orthogonal}
+EP: dict[str, tuple[Draw, Any]] = {
+    "random+ep": (uniform, best_sigma),
+    "ortho+ep": (orthogonal, best_sigma),
+    "random+exact": (uniform, exact_best_sigma),
+    "ortho+exact": (orthogonal, exact_best_sigma),
+}
+MODES = ("recurrent", "joint")
+FRESH = 0.5  # the state before the first step
+
+
+@dataclass(frozen=True)
+class RecurrentOptions:
+    mode: str = "recurrent"
+    radius: float | None = None  # of Wh's columns under EP; None for σ/√k = 5.16
+    input_rms: float = 0.1
+    forget_bias: float = 1.0
+
+
+def initialize_recurrent(
+    init: str,
+    model: str,
+    vocabulary: int,
+    hidden: Sequence[int],
+    rng: Generator,
+    tokens: Any = None,
+    frequencies: Any = None,
+    options: RecurrentOptions | None = None,
+) -> tuple[dict[str, Params], Account]:
+    """Parameters by layer name, "embedding", "rnn0", …, "dense", and their account; see network.recurrent."""
+    options = options or RecurrentOptions()
+    known = DRAWS if model == "lstm" else [*EP, "lsuv", *DRAWS]
+    require_known("init for an LSTM" if model == "lstm" else "init", init, known)
+    require_known("EP mode", options.mode, MODES)
+    if vocabulary < 2 or not hidden or min(hidden) < 1:
+        raise UsageError(f"expected at least two tokens and one hidden layer, got {vocabulary} and {list(hidden)}")
+    children = iter(rng.spawn(2 + 2 * len(hidden)))
+    E = uniform(vocabulary, hidden[0], next(children))
+    sample = np.arange(vocabulary).reshape(1, -1) if tokens is None else np.asarray(tokens)
+    counts = np.bincount(sample.ravel(), minlength=vocabulary) if frequencies is None else np.asarray(frequencies)
+    p = counts / counts.sum()
+    # In mode "recurrent" every token, however rare, shall move the logits by input_rms.
+    weight = p if options.mode == "joint" else np.full(vocabulary, 1 / vocabulary)
+    inputs = Inputs(p @ E, weight @ (E - weight @ E) ** 2)
+    x = E[sample]
+    weights: dict[str, Params] = {"embedding": {"E": E}}
+    rows = []
+    for i, H in enumerate(hidden):
+        rngs = next(children), next(children)
+        if model == "lstm":
+            weights[f"lstm{i}"] = _lstm_cell(init, x.shape[-1], H, rngs, options.forget_bias)
+            x = np.empty((*x.shape[:-1], H))
+            continue
+        cell = _rnn_cell(init, x, inputs if i == 0 else None, H, rngs, options)
+        z, x = unroll(x, cell)
+        weights[f"rnn{i}"] = cell
+        target = Target(0.0, EP[init][1]()) if init in EP else Target(std=1.0 if init == "lsuv" else None)
+        rows.append(_row(f"rnn{i}", (len(cell["Wx"]) + H, H), target, z))
+    weights["dense"] = _output(init, x, vocabulary, next(children), model)
+    return weights, Account(init, f"measured on {sample.shape[0]}×{sample.shape[1]} tokens", rows)
+
+
+def unroll(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
+    """Logits and states (T, B, H) of a sigmoid RNN over inputs x (T, B, n), in float64."""
+    z, h = x @ cell["Wx"] + cell["b"], np.full((x.shape[1], len(cell["Wh"])), FRESH)
+    states = np.empty_like(z)
+    for t in range(len(x)):
+        z[t] += h @ cell["Wh"]
+        states[t] = h = expit(z[t])
+    return z, states
+
+
+def _rnn_cell(
+    init: str,
+    x: Matrix,
+    inputs: Inputs | None,
+    H: int,
+    rngs: tuple[Generator, Generator],
+    options: RecurrentOptions,
+) -> Params:
+    n = x.shape[-1]
+    if init in EP:
+        draw, radius = EP[init]
+        sigma = radius()
+        k = float(output_variance(0.0, sigma))
+        # A layer above another RNN sees EP's own activities, of mean ½ and variance k.
+        inputs = inputs or Inputs(np.full(n, 0.5), np.full(n, k))
+        if options.mode == "joint":
+            c_x = c_h = sigma**2 / 2
+        else:
+            c_x, c_h = options.input_rms**2, sigma**2
+        if options.radius is not None:
+            c_h = options.radius**2 * k
+        Wx = on_ellipse(draw(n, H, rngs[0]), inputs.variance, c_x)
+        Wh = on_ellipse(draw(H, H, rngs[1]), np.full(H, k), c_h)
+        return {"Wx": Wx, "Wh": Wh, "b": -inputs.mean @ Wx - 0.5 * Wh.sum(axis=0)}
+    draw = orthogonal if init == "lsuv" else DRAWS[init]
+    cell = {"Wx": draw(n, H, rngs[0]), "Wh": draw(H, H, rngs[1]), "b": np.zeros(H)}
+    if init == "lsuv":
+        for _ in range(MOST_ROUNDS):
+            variance = unroll(x, cell)[0].var()
+            if variance == 0 or abs(variance - 1) < TOLERANCE:
+                break
+            cell["Wx"] /= np.sqrt(variance)
+            cell["Wh"] /= np.sqrt(variance)
+    return cell
+
+
+def _lstm_cell(init: str, n: int, H: int, rngs: tuple[Generator, Generator], forget_bias: float) -> Params:
+    draw = DRAWS[init]
+    Wx, Wh = (np.concatenate([draw(m, H, rng) for _ in range(4)], axis=1) for m, rng in zip((n, H), rngs, strict=True))
+    b = np.zeros(4 * H)
+    b[H : 2 * H] = forget_bias
+    return {"Wx": Wx, "Wh": Wh, "b": b}
+
+
+def _output(init: str, h: Matrix, vocabulary: int, rng: Generator, model: str) -> Params:
+    H = h.shape[-1]
+    if init in EP:
+        draw, radius = EP[init]
+        sigma = radius()
+        W = on_ellipse(draw(H, vocabulary, rng), np.full(H, float(output_variance(0.0, sigma))), sigma**2)
+        return {"W": W, "b": -0.5 * W.sum(axis=0)}
+    W = (orthogonal if init == "lsuv" else DRAWS[init])(H, vocabulary, rng)
+    if init == "lsuv":
+        variance = (h @ W).var()
+        W /= np.sqrt(variance) if variance else 1.0
+    return {"W": W, "b": np.zeros(vocabulary)}
+
+
+def _row(layer: str, shape: tuple[int, int], target: Target, z: Matrix) -> LayerAccount:
+    flat = z.reshape(-1, z.shape[-1])
+    mean, variance = flat.mean(axis=0), flat.var(axis=0)
+    return LayerAccount.of(layer, shape, target, mean, variance)

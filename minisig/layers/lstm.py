@@ -1,0 +1,65 @@
+"""Long short-term memory (Hochreiter & Schmidhuber 1997, with forget gates), unrolled over T steps.
+
+    forward     1   z_t = x_t Wx + h_{t−1} Wh + b           (T, B, n) -> (T, B, H); z_t is (B, 4H)
+                2   i, f, o = g(z_i), g(z_f), g(z_o);  g̃ = tanh(z_g)
+                3   c_t = f · c_{t−1} + i · g̃
+                4   h_t = o · tanh(c_t)
+    backward    4'  do = dh · tanh(c_t);  dc += dh · o (1 − tanh²(c_t))
+                3'  df = dc · c_{t−1};  di = dc · g̃;  dg̃ = dc · i;  dc_prev = dc · f
+                2'  dz_i = di · i (1 − i), likewise f and o;  dz_g = dg̃ · (1 − g̃²)
+                1'  dh_prev = dz_t Whᵀ                      to step t − 1
+                    dx = dz Wxᵀ,  dWx = Σ_t x_tᵀ dz_t,  dWh = Σ_t h_{t−1}ᵀ dz_t,  db = Σ dz_t
+
+The gates stand in the order i, f, g̃, o. Lines 2 to 4 are one fused step of the backend. The state (h, c) before the
+first step is 0 unless one is carried over; gradients stop there (truncated BPTT).
+"""
+
+from typing import NamedTuple
+
+from minisig.backends import Array, Backend
+from minisig.gradients import Gradient, Outer, RowSum, rows
+
+
+class Unrolled(NamedTuple):
+    x: Array  # (T, B, n)
+    gates: Array  # (T, B, 4H)
+    c: Array  # (T + 1, B, H), before the first step and after each
+    tanh_c: Array  # (T, B, H)
+    h: Array  # (T + 1, B, H)
+
+
+class LSTM:
+    carries = True
+
+    def __init__(self, Wx: Array, Wh: Array, b: Array) -> None:
+        self.params = {"Wx": Wx, "Wh": Wh, "b": b}
+
+    def forward(self, x: Array, backend: Backend, state: tuple[Array, Array] | None = None) -> tuple[Array, Unrolled]:
+        (T, B, _), (Wx, Wh, b), xp = x.shape, self.params.values(), backend.xp
+        z = backend.affine(rows(x), Wx, b).reshape(T, B, -1)
+        gates, tanh_c = xp.empty_like(z), xp.empty((T, B, len(Wh)), dtype=z.dtype)
+        h, c = (xp.empty((T + 1, B, len(Wh)), dtype=z.dtype) for _ in range(2))
+        h[0], c[0] = (0.0, 0.0) if state is None else state
+        for t in range(T):
+            backend.gemm(1.0, h[t], Wh, 1.0, z[t])
+            backend.lstm_gates(z[t], c[t], gates[t], c[t + 1], tanh_c[t], h[t + 1])
+        return h[1:], Unrolled(x, gates, c, tanh_c, h)
+
+    def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array, dict[str, Gradient]]:
+        (x, gates, c, tanh_c, h), (Wx, Wh, _) = cache, self.params.values()
+        dz = backend.xp.empty_like(gates)
+        dh, dc = dy[-1], backend.xp.zeros_like(dy[-1])
+        WhT = backend.xp.ascontiguousarray(Wh.T)  # copied once, read at every step
+        for t in reversed(range(len(dy))):
+            dc = backend.lstm_gates_backward(dh, dc, gates[t], c[t], tanh_c[t], dz[t])
+            if t > 0:
+                dh = dy[t - 1] + backend.matmul(dz[t], WhT)
+        gradients: dict[str, Gradient] = {
+            "Wx": Outer(rows(x), rows(dz)),
+            "Wh": Outer(rows(h[:-1]), rows(dz)),
+            "b": RowSum(rows(dz)),
+        }
+        return backend.matmul(rows(dz), Wx.T).reshape(x.shape), gradients
+
+    def last_state(self, cache: Unrolled) -> tuple[Array, Array]:
+        return cache.h[-1], cache.c[-1]

@@ -1,0 +1,60 @@
+"""Recurrent layer of sigmoids (paper, eq. 5), unrolled over T steps.
+
+    forward     1   z_t = x_t Wx + h_{t−1} Wh + b           (T, B, n) -> (T, B, H)
+                2   h_t = g(z_t)
+    backward    2'  dz_t = (dy_t + dh_next) · h_t (1 − h_t)
+                1'  dh_next = dz_t Whᵀ                      to step t − 1
+                    dx = dz Wxᵀ,  dWx = Σ_t x_tᵀ dz_t,  dWh = Σ_t h_{t−1}ᵀ dz_t,  db = Σ dz_t
+
+What does not depend on the step before, the inputs' part of line 1 and all of the last line, is one large product
+over time and batch. The state before the first step is h0 unless one is carried over; gradients stop there
+(truncated BPTT).
+"""
+
+from typing import NamedTuple
+
+from minisig.backends import Array, Backend
+from minisig.gradients import Gradient, Outer, RowSum, rows
+
+
+class Unrolled(NamedTuple):
+    x: Array  # (T, B, n)
+    z: Array  # (T, B, H)
+    h: Array  # (T + 1, B, H), the state before the first step and after each
+
+
+class RNN:
+    carries = True
+
+    def __init__(self, Wx: Array, Wh: Array, b: Array, h0: float = 0.5) -> None:
+        self.params = {"Wx": Wx, "Wh": Wh, "b": b}
+        self.h0 = h0
+
+    def forward(self, x: Array, backend: Backend, state: Array | None = None) -> tuple[Array, Unrolled]:
+        (T, B, _), (Wx, Wh, b) = x.shape, self.params.values()
+        z = backend.affine(rows(x), Wx, b).reshape(T, B, -1)
+        h = backend.xp.empty((T + 1, *z.shape[1:]), dtype=z.dtype)
+        h[0] = self.h0 if state is None else state
+        for t in range(T):
+            backend.gemm(1.0, h[t], Wh, 1.0, z[t])
+            backend.sigmoid(z[t], out=h[t + 1])
+        return h[1:], Unrolled(x, z, h)
+
+    def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array, dict[str, Gradient]]:
+        (x, z, h), (Wx, Wh, _) = cache, self.params.values()
+        dz = backend.xp.empty_like(z)
+        dh = dy[-1]
+        WhT = backend.xp.ascontiguousarray(Wh.T)  # copied once, read at every step
+        for t in reversed(range(len(z))):
+            backend.sigmoid_backward(dh, h[t + 1], out=dz[t])
+            if t > 0:
+                dh = dy[t - 1] + backend.matmul(dz[t], WhT)
+        gradients: dict[str, Gradient] = {
+            "Wx": Outer(rows(x), rows(dz)),
+            "Wh": Outer(rows(h[:-1]), rows(dz)),
+            "b": RowSum(rows(dz)),
+        }
+        return backend.matmul(rows(dz), Wx.T).reshape(x.shape), gradients
+
+    def last_state(self, cache: Unrolled) -> Array:
+        return cache.h[-1]

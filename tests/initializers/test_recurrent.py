@@ -1,0 +1,124 @@
+"""Recurrent initializations: what is promised of every matrix and of the logits of real sequences."""
+
+import numpy as np
+import pytest
+
+from minisig.data import DataConfig, load
+from minisig.errors import UsageError
+from minisig.initializers import RecurrentOptions, initialize_recurrent
+from minisig.network import recurrent
+
+RADIUS = 5.1615702534
+V, H = 10, 100
+
+
+@pytest.fixture(scope="module")
+def copy():
+    part = load(DataConfig(source="copy-memory", delay=100)).train
+    return part.batches(20, 0).at(1).x, np.bincount(part.tokens.ravel(), minlength=V)
+
+
+def weights(init, copy=None, model="rnn", **options):
+    tokens, frequencies = copy or (None, None)
+    rng = np.random.default_rng(0)
+    return initialize_recurrent(init, model, V, [H], rng, tokens, frequencies, RecurrentOptions(**options))
+
+
+@pytest.mark.parametrize("init", ["random+ep", "ortho+ep"])
+def test_recurrent_mode_puts_every_state_row_at_the_radius_and_the_inputs_at_a_tenth(copy, init):
+    params, _ = weights(init, copy)
+    cell, E = params["rnn0"], params["embedding"]["E"]
+    np.testing.assert_allclose(np.linalg.norm(cell["Wh"], axis=0), RADIUS, rtol=1e-9)
+    np.testing.assert_allclose(E.var(axis=0) @ cell["Wx"] ** 2, 0.1**2, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(params["dense"]["W"], axis=0), RADIUS, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["recurrent", "joint"])
+def test_biases_centre_the_logits_of_the_real_symbols(copy, mode):
+    _, frequencies = copy
+    params, _ = weights("random+ep", copy, mode=mode)
+    cell, E = params["rnn0"], params["embedding"]["E"]
+    mean = (frequencies / frequencies.sum()) @ E
+    np.testing.assert_allclose(mean @ cell["Wx"] + 0.5 * cell["Wh"].sum(axis=0) + cell["b"], 0, atol=1e-12)
+
+
+def test_joint_mode_splits_the_variance_evenly(copy):
+    _, frequencies = copy
+    params, _ = weights("random+ep", copy, mode="joint")
+    cell, E = params["rnn0"], params["embedding"]["E"]
+    p = frequencies / frequencies.sum()
+    variance = p @ (E - p @ E) ** 2
+    np.testing.assert_allclose(variance @ cell["Wx"] ** 2, np.pi / 4, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(cell["Wh"], axis=0), RADIUS / np.sqrt(2), rtol=1e-9)
+
+
+def test_an_explicit_radius_is_taken():
+    params, _ = weights("ortho+ep", radius=4.5)
+    np.testing.assert_allclose(np.linalg.norm(params["rnn0"]["Wh"], axis=0), 4.5, rtol=1e-9)
+    # A square orthonormal matrix has columns of length 1 already: it stays orthogonal.
+    np.testing.assert_allclose(params["rnn0"]["Wh"].T @ params["rnn0"]["Wh"], 4.5**2 * np.eye(H), atol=1e-9)
+
+
+def test_the_exact_variants_have_their_own_radius():
+    params, _ = weights("random+exact")
+    np.testing.assert_allclose(
+        np.linalg.norm(params["rnn0"]["Wh"], axis=0), 1.7488007445 / np.sqrt(0.0865106952), rtol=1e-7
+    )
+
+
+def test_lsuv_gives_the_logits_of_the_batch_variance_one(copy):
+    params, account = weights("lsuv", copy)
+    assert account.layers[0].std ** 2 == pytest.approx(1, abs=0.02)
+    assert not params["rnn0"]["b"].any()
+    trace = recurrent(V, [H], init="lsuv", rng=0, tokens=copy[0], frequencies=copy[1]).trace(copy[0], copy[0])
+    assert trace.caches["rnn0"].z.var() == pytest.approx(1, abs=0.021)
+    assert trace.outputs["dense"].var() == pytest.approx(1, abs=0.021)
+
+
+@pytest.mark.parametrize(("init", "limit"), [("lecun", 1 / np.sqrt(H)), ("glorot", np.sqrt(6 / (2 * H)))])
+def test_plain_draws_have_their_limits_and_no_biases(init, limit):
+    params, _ = weights(init)
+    Wh = params["rnn0"]["Wh"]
+    assert 0.99 * limit < np.abs(Wh).max() <= limit
+    assert Wh.var() == pytest.approx(limit**2 / 3, rel=5 * np.sqrt(0.8 / Wh.size))  # Var of w² is 4/45 limit⁴
+    assert not params["rnn0"]["b"].any()
+    assert not params["dense"]["b"].any()
+
+
+def test_ortho_is_orthonormal():
+    params, _ = weights("ortho")
+    np.testing.assert_allclose(params["rnn0"]["Wh"].T @ params["rnn0"]["Wh"], np.eye(H), atol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [1.0, 5.0])
+def test_the_lstm_has_a_forget_bias_and_orthonormal_gates(bias):
+    params, _ = weights("ortho", model="lstm", forget_bias=bias)
+    cell = params["lstm0"]
+    np.testing.assert_array_equal(cell["b"], np.repeat([0.0, bias, 0.0, 0.0], H))
+    for k in range(4):
+        gate = cell["Wh"][:, k * H : (k + 1) * H]
+        np.testing.assert_allclose(gate.T @ gate, np.eye(H), atol=1e-12)
+    assert not np.allclose(cell["Wh"][:, :H], cell["Wh"][:, H : 2 * H])
+
+
+def test_the_account_is_what_the_network_itself_does(copy):
+    tokens, frequencies = copy
+    net = recurrent(V, [H], init="ortho+ep", rng=0, tokens=tokens, frequencies=frequencies, dtype="float64")
+    z = net.trace(tokens, tokens).caches["rnn0"].z.reshape(-1, H)
+    (row,) = net.account.layers
+    assert row.mean == pytest.approx(z.mean(), abs=1e-9)
+    assert row.std == pytest.approx(z.std(), rel=1e-6)
+    assert row.neuron_std == pytest.approx(np.sqrt(z.var(axis=0).mean()), rel=1e-6)
+    assert "rnn0" in str(net.account)
+
+
+@pytest.mark.parametrize("init", ["random+ep", "lsuv"])
+def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
+    with pytest.raises(UsageError, match=r"for an LSTM.*lecun, glorot, ortho"):
+        weights(init, model="lstm")
+
+
+@pytest.mark.parametrize(("vocabulary", "hidden"), [(1, [5]), (5, []), (5, [0])])
+def test_a_network_without_words_or_units_is_refused(vocabulary, hidden):
+    with pytest.raises(UsageError, match="at least two tokens and one hidden layer"):
+        recurrent(vocabulary, hidden)
