@@ -23,8 +23,8 @@ class Gradient(Protocol):
     def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
         """into ← α·gradient + β·into"""
 
-    def squared_norm(self, backend: Backend) -> Array:
-        """Sum of squares of all entries, as a scalar on the device."""
+    def norm(self, backend: Backend) -> Array:
+        """Euclidean norm of all entries, as a scalar on the device."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Outer:
     def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
         backend.gemm(alpha, self.x.T, self.dz, beta, into)
 
-    def squared_norm(self, backend: Backend) -> Array:
+    def norm(self, backend: Backend) -> Array:
         (B, n), m = self.x.shape, self.dz.shape[1]
-        if B * (n + m) < n * m:  # multiplications of the two Gram matrices against those of xᵀ dz, over B
-            products = backend.matmul(self.x, self.x.T) * backend.matmul(self.dz, self.dz.T)
-            return abs(products.sum(dtype="float64"))  # rounding may leave −0.0…1 of a vanished gradient
-        return sum_of_squares(self.dense(backend))
+        if B * (n + m) > 2 * n * m:  # a long batch: the matrix is the smaller thing
+            return backend.norm(self.dense(backend))
+        products = backend.matmul(self.x, self.x.T) * backend.matmul(self.dz, self.dz.T)
+        return abs(products.sum(dtype="float64")) ** 0.5  # rounding may leave a vanished sum below zero
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class RowSum:
         into *= beta
         into += alpha * self.dense(backend)
 
-    def squared_norm(self, backend: Backend) -> Array:
-        return sum_of_squares(self.dense(backend))
+    def norm(self, backend: Backend) -> Array:
+        return backend.norm(self.dense(backend))
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Rows:
         into *= beta
         backend.scatter_add(into, self.rows, alpha * self.values)
 
-    def squared_norm(self, backend: Backend) -> Array:
+    def norm(self, backend: Backend) -> Array:
         distinct, place = backend.xp.unique(self.rows, return_inverse=True)
-        return sum_of_squares(Rows(place, self.values, len(distinct)).dense(backend))
+        return backend.norm(Rows(place, self.values, len(distinct)).dense(backend))
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class Evaluated:
         into *= beta
         into += alpha * self.array
 
-    def squared_norm(self, backend: Backend) -> Array:
-        return sum_of_squares(self.array)
+    def norm(self, backend: Backend) -> Array:
+        return backend.norm(self.array)
 
 
 def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":
@@ -117,14 +117,9 @@ def rows(a: Array) -> Array:
 Gradients = Mapping[str, Gradient]  # by parameter, "dense0.W"
 
 
-def sum_of_squares(values: Array) -> Array:
-    """In float64: the squares of a vanishing float32 gradient underflow."""
-    return (values.astype("float64") ** 2).sum()
-
-
 def gradient_norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
     """Euclidean norm of every parameter's gradient."""
-    return {name: sqrt(g.squared_norm(backend)) for name, g in gradients.items()}
+    return {name: float(g.norm(backend)) for name, g in gradients.items()}
 
 
 def layer_norms(parameter_norms: Mapping[str, float]) -> dict[str, float]:

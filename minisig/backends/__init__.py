@@ -33,6 +33,9 @@ class Backend(Protocol):
     def gemm(self, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
         """c ← α a b + β c, in place."""
 
+    def norm(self, a: Array) -> Array:
+        """Euclidean norm of all entries, a scalar on the device; squares neither overflow nor underflow."""
+
     def affine(self, x: Array, W: Array, b: Array) -> Array:
         """x W + b"""
 

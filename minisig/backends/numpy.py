@@ -15,6 +15,8 @@ from minisig.backends import Array
 # Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
 GEMM = {"f": blas.sgemm, "d": blas.dgemm, "D": blas.zgemm}
 
+NORM = {"f": blas.snrm2, "d": blas.dnrm2, "D": blas.dznrm2}
+
 
 class NumpyBackend:
     name = "numpy"
@@ -41,6 +43,9 @@ class NumpyBackend:
         b_columns, b_transposed = _columns(b)
         a_columns, a_transposed = _columns(a)
         GEMM[c.dtype.char](alpha, b_columns, a_columns, beta, c.T, b_transposed, a_transposed, overwrite_c=True)
+
+    def norm(self, a: Array) -> Array:
+        return NORM[a.dtype.char](a.reshape(-1)) if a.size else 0.0
 
     def affine(self, x: Array, W: Array, b: Array) -> Array:
         z = self.matmul(x, W)

@@ -69,6 +69,13 @@ def test_affine_adds_the_bias_to_every_row(backend):
     np.testing.assert_allclose(backend.affine(x, W, b), expected, atol=4 * tolerance(backend, 4))
 
 
+def test_norm_neither_underflows_nor_needs_contiguous_memory(backend):
+    a = backend.asarray(np.arange(12).reshape(3, 4))[:, ::2]
+    assert backend.norm(a) == pytest.approx(np.sqrt((a.astype(float) ** 2).sum()), rel=1e-6)
+    assert backend.norm(backend.asarray([3e-30, 4e-30])) == pytest.approx(5e-30, rel=1e-6)
+    assert backend.norm(backend.asarray([])) == 0
+
+
 def test_sigmoid_is_the_logistic_and_saturates_without_overflow(backend):
     z = np.concatenate([np.linspace(-30, 30, 601), [-1e4, 1e4]]).astype(backend.dtype)
     y = backend.sigmoid(z)
