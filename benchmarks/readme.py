@@ -12,6 +12,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks.quickstart import RESULTS
+from benchmarks.recurrent import RESULTS as RECURRENT
 
 MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
 README = Path(__file__).parent.parent / "README.md"
@@ -20,11 +21,15 @@ README = Path(__file__).parent.parent / "README.md"
 def blocks() -> dict[str, str]:
     """Every generated part of the README, by its name."""
     quickstart = json.loads(RESULTS.read_text(encoding="utf-8"))
+    recurrent = json.loads(RECURRENT.read_text(encoding="utf-8"))
     return {
         "output": "\n".join(f"    {line}".rstrip() for line in quickstart["output"].splitlines()),
         "digits": _errors(quickstart["digits"]),
         "deep": _errors(quickstart["deep"]),
         "xor": _xor(quickstart["xor"]),
+        "copy": _copy(recurrent["copy"]["rows"]),
+        "delays": _copy(recurrent["delays"]["rows"]),
+        "ptb": _ptb(recurrent["ptb"]["rows"]),
         "machine": MACHINE.format(**quickstart["machine"]),
     }
 
@@ -43,6 +48,31 @@ def _xor(rows: list[dict[str, Any]]) -> str:
         errors = row["test_errors"]
         stuck = sum(error > 10 for error in errors)
         lines.append(f"| {row['init']} | {mean(errors):.1f} | {median(errors):.1f} | {stuck} of {len(errors)} |")
+    return "\n".join(lines)
+
+
+def _copy(rows: list[dict[str, Any]]) -> str:
+    lines = ["|  | recall %, each seed | perplexity | memoryless | seconds a run |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        runs = row["runs"]
+        recall = ", ".join(f"{run['test_recall']:.1f}" for run in runs)
+        perplexity = mean(run["test_perplexity"] for run in runs)
+        seconds = mean(run["seconds"] for run in runs)
+        memoryless = runs[0]["baselines"]["memoryless"]
+        lines.append(f"| {row['variant']} | {recall} | {perplexity:.4f} | {memoryless:.4f} | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+def _ptb(rows: list[dict[str, Any]]) -> str:
+    baselines = rows[0]["runs"][0]["baselines"]
+    lines = ["|  | iterations | validation perplexity | test perplexity | seconds |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        (run,) = row["runs"]
+        lines.append(
+            f"| {row['variant']} | {run['iterations']:,} | {run['valid_perplexity']:.1f} "
+            f"| {run['test_perplexity']:.1f} | {run['seconds']:.0f} |"
+        )
+    lines.append(f"| word frequencies alone | – | {baselines['unigram']:.1f} | – | – |")
     return "\n".join(lines)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from minisig.diagnostics.gradient_check import check_gradients
     from minisig.experiments import configure
     from minisig.initializers import initialize
-    from minisig.network import Network, mlp
+    from minisig.network import Network, mlp, recurrent
     from minisig.training.run import run
 
 # Where each public name lives. It is imported when first used: `import minisig` alone costs nothing.
@@ -33,6 +33,7 @@ _HOME = {
     "initialize": "initializers",
     "load_data": "data:load",
     "mlp": "network",
+    "recurrent": "network",
     "run": "training.run",
 }
 
@@ -44,6 +45,7 @@ __all__ = [
     "initialize",
     "load_data",
     "mlp",
+    "recurrent",
     "run",
 ]
 

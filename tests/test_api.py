@@ -24,6 +24,7 @@ def test_the_public_names_are_these():
         "initialize",
         "load_data",
         "mlp",
+        "recurrent",
         "run",
     ]
     for name in minisig.__all__:
