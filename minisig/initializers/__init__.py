@@ -17,25 +17,19 @@ from numpy.random import Generator
 
 from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, account_for
-from minisig.initializers.draws import glorot, lecun, orthogonal, uniform, zero_bias
+from minisig.initializers.draws import DRAWS, zero_bias
 from minisig.initializers.ellipse import project
-from minisig.initializers.ep import ep
+from minisig.initializers.ep import EP, ep
 from minisig.initializers.inputs import Activation, Inputs, Target, Weights
 from minisig.initializers.lsuv import lsuv
 from minisig.initializers.recurrent import RecurrentOptions, initialize_recurrent
-from minisig.theory import best_sigma, exact_best_sigma
 
 Initializer = Callable[[Sequence[int], Sequence[Generator], Inputs, Activation], tuple[Weights, Target]]
 
 INITIALIZERS: dict[str, Initializer] = {
-    "random+ep": partial(ep, draw=uniform, radius=best_sigma),
-    "ortho+ep": partial(ep, draw=orthogonal, radius=best_sigma),
+    **{name: partial(ep, draw=draw, radius=radius) for name, (draw, radius) in EP.items()},
     "lsuv": lsuv,
-    "ortho": partial(zero_bias, draw=orthogonal),
-    "glorot": partial(zero_bias, draw=glorot),
-    "lecun": partial(zero_bias, draw=lecun),
-    "random+exact": partial(ep, draw=uniform, radius=exact_best_sigma),
-    "ortho+exact": partial(ep, draw=orthogonal, radius=exact_best_sigma),
+    **{name: partial(zero_bias, draw=draw) for name, draw in DRAWS.items()},
 }
 
 

@@ -41,3 +41,6 @@ def orthogonal(n: int, m: int, rng: Generator) -> Matrix:
     Q, R = np.linalg.qr(rng.standard_normal((max(n, m), min(n, m))))
     Q *= np.where(np.diag(R) < 0, -1.0, 1.0)
     return Q if n >= m else Q.T
+
+
+DRAWS: dict[str, Draw] = {"ortho": orthogonal, "glorot": glorot, "lecun": lecun}

@@ -22,10 +22,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.random import Generator
 
-from minisig.initializers.draws import Draw
+from minisig.initializers.draws import Draw, orthogonal, uniform
 from minisig.initializers.ellipse import project
 from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights
-from minisig.theory import output_variance
+from minisig.theory import best_sigma, exact_best_sigma, output_variance
+
+# Where w̃ comes from, and the deviation a logit shall have.
+EP: dict[str, tuple[Draw, Callable[[], float]]] = {
+    "random+ep": (uniform, best_sigma),
+    "ortho+ep": (orthogonal, best_sigma),
+    "random+exact": (uniform, exact_best_sigma),
+    "ortho+exact": (orthogonal, exact_best_sigma),
+}
 
 
 def on_ellipse(W: Matrix, variance: Matrix, c: float) -> Matrix:

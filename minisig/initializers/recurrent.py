@@ -24,21 +24,14 @@ from scipy.special import expit
 
 from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, LayerAccount
-from minisig.initializers.draws import Draw, glorot, lecun, orthogonal, uniform
-from minisig.initializers.ep import on_ellipse
+from minisig.initializers.draws import DRAWS, orthogonal, uniform
+from minisig.initializers.ep import EP, on_ellipse
 from minisig.initializers.inputs import Inputs, Matrix, Target
 from minisig.initializers.lsuv import MOST_ROUNDS, TOLERANCE
-from minisig.theory import best_sigma, exact_best_sigma, output_variance
+from minisig.theory import output_variance
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
 
-DRAWS: dict[str, Draw] = {"lecun": lecun, "glorot": glorot, "ortho": orthogonal}
-EP: dict[str, tuple[Draw, Any]] = {
-    "random+ep": (uniform, best_sigma),
-    "ortho+ep": (orthogonal, best_sigma),
-    "random+exact": (uniform, exact_best_sigma),
-    "ortho+exact": (orthogonal, exact_best_sigma),
-}
 MODES = ("recurrent", "joint")
 FRESH = 0.5  # the state before the first step
 
@@ -90,7 +83,7 @@ def initialize_recurrent(
         weights[f"rnn{i}"] = cell
         target = Target(0.0, EP[init][1]()) if init in EP else Target(std=1.0 if init == "lsuv" else None)
         rows.append(_row(f"rnn{i}", (len(cell["Wx"]) + H, H), target, z))
-    weights["dense"] = _output(init, x, vocabulary, next(children), model)
+    weights["dense"] = _output(init, x, vocabulary, next(children))
     return weights, Account(init, f"measured on {sample.shape[0]}×{sample.shape[1]} tokens", rows)
 
 
@@ -148,7 +141,7 @@ def _lstm_cell(init: str, n: int, H: int, rngs: tuple[Generator, Generator], for
     return {"Wx": Wx, "Wh": Wh, "b": b}
 
 
-def _output(init: str, h: Matrix, vocabulary: int, rng: Generator, model: str) -> Params:
+def _output(init: str, h: Matrix, vocabulary: int, rng: Generator) -> Params:
     H = h.shape[-1]
     if init in EP:
         draw, radius = EP[init]

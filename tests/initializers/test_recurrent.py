@@ -114,7 +114,7 @@ def test_the_account_is_what_the_network_itself_does(copy):
 
 @pytest.mark.parametrize("init", ["random+ep", "lsuv"])
 def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
-    with pytest.raises(UsageError, match=r"for an LSTM.*lecun, glorot, ortho"):
+    with pytest.raises(UsageError, match=r"for an LSTM.*ortho, glorot, lecun"):
         weights(init, model="lstm")
 
 
