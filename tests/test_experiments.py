@@ -23,14 +23,6 @@ def test_overrides_replace_just_the_fields_they_name():
     )
 
 
-def test_a_deeper_network_takes_shorter_steps_unless_told_otherwise():
-    own = EXPERIMENTS["digits"].optimizer.learning_rate
-    deep = {"network.hidden": [100] * 32}
-    assert configure("digits", deep).optimizer.learning_rate == pytest.approx(own / 2)
-    assert configure("digits", deep | {"optimizer.learning_rate": 0.02}).optimizer.learning_rate == 0.02
-    assert configure("digits", {"network.hidden": [100]}).optimizer.learning_rate == own
-
-
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
