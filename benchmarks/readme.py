@@ -11,27 +11,38 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from benchmarks.inspect import RESULTS as INSPECT
 from benchmarks.quickstart import RESULTS
 from benchmarks.recurrent import RESULTS as RECURRENT
 
 MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
+TRACKING = (
+    "On mnist-deep with batches of 50 that costs {percent:.1f} % of a step of {step_ms:.0f} ms (one thread, CPU time)."
+)
 README = Path(__file__).parent.parent / "README.md"
 
 
 def blocks() -> dict[str, str]:
     """Every generated part of the README, by its name."""
     quickstart = json.loads(RESULTS.read_text(encoding="utf-8"))
+    inspected = json.loads(INSPECT.read_text(encoding="utf-8"))
     recurrent = json.loads(RECURRENT.read_text(encoding="utf-8"))
     return {
-        "output": "\n".join(f"    {line}".rstrip() for line in quickstart["output"].splitlines()),
+        "output": _indented(quickstart["output"]),
         "digits": _errors(quickstart["digits"]),
         "deep": _errors(quickstart["deep"]),
         "xor": _xor(quickstart["xor"]),
+        "inspect": _indented(inspected["text"]),
+        "tracking": TRACKING.format(percent=100 * (inspected["tracking"]["ratio"] - 1), **inspected["tracking"]),
         "copy": _copy(recurrent["copy"]["rows"]),
         "delays": _copy(recurrent["delays"]["rows"]),
         "ptb": _ptb(recurrent["ptb"]["rows"]),
         "machine": MACHINE.format(**quickstart["machine"]),
     }
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
 
 
 def _errors(rows: list[dict[str, Any]]) -> str:

@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from minisig.backends import get_backend
     from minisig.data import load as load_data
+    from minisig.diagnostics.activations import activation_statistics
+    from minisig.diagnostics.bounds import vanishing_bounds
     from minisig.diagnostics.gradient_check import check_gradients
     from minisig.experiments import configure
     from minisig.initializers import initialize
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 # Where each public name lives. It is imported when first used: `import minisig` alone costs nothing.
 _HOME = {
     "Network": "network",
+    "activation_statistics": "diagnostics.activations",
     "check_gradients": "diagnostics.gradient_check",
     "configure": "experiments",
     "get_backend": "backends",
@@ -35,10 +38,12 @@ _HOME = {
     "mlp": "network",
     "recurrent": "network",
     "run": "training.run",
+    "vanishing_bounds": "diagnostics.bounds",
 }
 
 __all__ = [
     "Network",
+    "activation_statistics",
     "check_gradients",
     "configure",
     "get_backend",
@@ -47,6 +52,7 @@ __all__ = [
     "mlp",
     "recurrent",
     "run",
+    "vanishing_bounds",
 ]
 
 

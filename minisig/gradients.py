@@ -26,6 +26,9 @@ class Gradient(Protocol):
     def norm(self, backend: Backend) -> Array:
         """Euclidean norm of all entries, as a scalar on the device."""
 
+    def sample_norms(self, samples: int, backend: Backend) -> Array:
+        """(samples,): norms of what each example of the batch adds to the gradient, all its time steps together."""
+
 
 @dataclass(frozen=True)
 class Outer:
@@ -47,6 +50,14 @@ class Outer:
         products = backend.matmul(self.x, self.x.T) * backend.matmul(self.dz, self.dz.T)
         return abs(products.sum(dtype="float64")) ** 0.5  # rounding may leave a vanished sum below zero
 
+    def sample_norms(self, samples: int, backend: Backend) -> Array:
+        # Rows are time-major, row t·B + b. ‖Σ_t x_tᵀ dz_t‖² = Σ_{s,t} (x_s·x_t)(dz_s·dz_t): no n×m matrix an example.
+        x, dz = (by_sample(a, samples, backend) for a in (self.x, self.dz))
+        if x.shape[1] == 1:
+            return backend.xp.sqrt((x * x).sum(axis=(1, 2)) * (dz * dz).sum(axis=(1, 2)))
+        products = (x @ x.swapaxes(1, 2)) * (dz @ dz.swapaxes(1, 2))
+        return backend.xp.sqrt(abs(products.sum(axis=(1, 2))))
+
 
 @dataclass(frozen=True)
 class RowSum:
@@ -63,6 +74,10 @@ class RowSum:
 
     def norm(self, backend: Backend) -> Array:
         return backend.norm(self.dense(backend))
+
+    def sample_norms(self, samples: int, backend: Backend) -> Array:
+        total = by_sample(self.dz, samples, backend).sum(axis=1)
+        return backend.xp.sqrt((total * total).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -86,6 +101,10 @@ class Rows:
         distinct, place = backend.xp.unique(self.rows, return_inverse=True)
         return backend.norm(Rows(place, self.values, len(distinct)).dense(backend))
 
+    def sample_norms(self, samples: int, backend: Backend) -> Array:
+        rows, values = self.rows.reshape(-1, samples).T, by_sample(self.values, samples, backend)
+        return backend.xp.stack([Rows(r, v, self.count).norm(backend) for r, v in zip(rows, values, strict=True)])
+
 
 @dataclass(frozen=True)
 class Evaluated:
@@ -103,10 +122,18 @@ class Evaluated:
     def norm(self, backend: Backend) -> Array:
         return backend.norm(self.array)
 
+    def sample_norms(self, samples: int, backend: Backend) -> Array:
+        raise TypeError("a gradient that is a matrix already no longer knows what each example added")
+
 
 def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":
     """All of them as arrays, where both their norms and their entries are wanted."""
     return {name: Evaluated(g.dense(backend)) for name, g in gradients.items()}
+
+
+def by_sample(a: Array, samples: int, backend: Backend) -> Array:
+    """Time-major rows (TB, n) as (B, T, n), in float64 for squares that would underflow."""
+    return a.reshape(-1, samples, a.shape[-1]).swapaxes(0, 1).astype("float64")
 
 
 def rows(a: Array) -> Array:

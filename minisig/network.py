@@ -114,6 +114,7 @@ class Network:
                 delta, own = layer.backward(delta, caches[name], self.backend)
             gradients |= {f"{name}.{key}": g for key, g in own.items()}
         return Trace(
+            layers=self.layers,
             loss=loss,
             x=x,
             dx=delta,

@@ -18,6 +18,7 @@ MODULES = [
 def test_the_public_names_are_these():
     assert minisig.__all__ == [
         "Network",
+        "activation_statistics",
         "check_gradients",
         "configure",
         "get_backend",
@@ -26,6 +27,7 @@ def test_the_public_names_are_these():
         "mlp",
         "recurrent",
         "run",
+        "vanishing_bounds",
     ]
     for name in minisig.__all__:
         assert getattr(minisig, name) is not None

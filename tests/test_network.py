@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minisig import mlp
+from minisig import mlp, recurrent
 from minisig.backends import get_backend
 from minisig.errors import UsageError
 from minisig.layers import Sigmoid
@@ -85,6 +85,29 @@ def test_a_trace_holds_every_output_and_its_gradient(batch):
     assert trace.dx.shape == trace.x.shape == batch[0].shape
     y, dy, dz = trace.outputs["sigmoid0"], trace.deltas["sigmoid0"], trace.deltas["dense0"]
     np.testing.assert_allclose(dz, dy * y * (1 - y), rtol=1e-5)
+
+
+def test_logits_and_their_gradients_are_kept_layer_by_layer_and_step_by_step(batch):
+    net = mlp([64, 5, 4, 10])
+    trace = net.trace(*batch)
+    assert list(trace.logits()) == list(trace.logit_gradients()) == ["dense0", "dense1", "dense2"]
+    np.testing.assert_array_equal(trace.logits()["dense1"], trace.outputs["dense1"])
+    np.testing.assert_array_equal(trace.logit_gradients()["dense1"], trace.deltas["dense1"])
+    tokens = np.random.default_rng(0).integers(0, 6, (9, 4))
+    for model, init, width in (("rnn", "random+ep", 7), ("lstm", "glorot", 28)):
+        net = recurrent(6, [7], model=model, init=init, dtype="float64")
+        trace = net.trace(tokens, tokens)
+        z, dz = trace.logits()[f"{model}0"], trace.logit_gradients()[f"{model}0"]
+        assert z.shape == dz.shape == (9, 4, width)
+        # A bias moves every logit of its neuron alike: its gradient is the sum of theirs.
+        np.testing.assert_allclose(dz.sum(axis=(0, 1)), trace.gradients[f"{model}0.b"].dense(net.backend), atol=1e-12)
+        y = trace.outputs[f"{model}0"]
+        expected = (
+            1 / (1 + np.exp(-z))
+            if model == "rnn"
+            else 1 / (1 + np.exp(-z[..., 21:])) * np.tanh(trace.caches["lstm0"].c[1:])
+        )
+        np.testing.assert_allclose(y, expected, atol=1e-14)
 
 
 def test_leaving_out_the_input_gradient_changes_no_other(batch):

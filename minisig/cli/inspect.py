@@ -1,7 +1,7 @@
-"""minisig inspect: look at a network before it is trained."""
+"""minisig inspect: why a network trains, or does not."""
 
 import json
-import math
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,49 +13,50 @@ from minisig.cli.options import as_json, network_options, overrides
 @network_options
 @as_json
 def inspect(experiment: str, json_: bool, **options: Any) -> None:
-    """Look at the untrained network of EXPERIMENT: logits, gradients, memory.
+    """Logits, gradients and bounds of EXPERIMENT's untrained network, layer by layer.
+
+    EXPERIMENT may also be the folder of a finished run. With --init all every
+    initialization of the paper stands side by side.
 
     \b
     minisig inspect                                digits, random+ep
+    minisig inspect --init all                     all initializations
+    minisig inspect runs/digits-random+ep-seed0    after training
     minisig inspect copy-memory --init ortho+ep    what an untrained RNN remembers
     """
     from minisig.data import Sequences, load
+    from minisig.diagnostics.inspection import inspect_network
     from minisig.diagnostics.memory import remembered
-    from minisig.experiments import configure
-    from minisig.gradients import layer_norms
+    from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
+    from minisig.report.tables import comparison_text, inspection_text
+    from minisig.training.restore import restore
     from minisig.training.run import build_network
 
-    config = configure(experiment, overrides(**options))
-    data = load(config.data, seed=config.seed)
-    net = build_network(config, data)
+    every = options["init"] == "all"
+    if experiment not in EXPERIMENTS and Path(experiment).is_dir():
+        config, data, net = restore(Path(experiment))
+        nets = {config.network.init: net}
+        every = False
+    else:
+        given = overrides(**{**options, "init": None} if every else options)
+        config = configure(experiment, given)
+        data = load(config.data, seed=config.seed)
+        inits = PAPER_INITS if every else (config.network.init,)
+        nets = {init: build_network(configure(experiment, given | {"network.init": init}), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
-    norms = layer_norms(net.trace(batch.x, batch.labels).gradient_norms())
-    logits = {row.layer: row for row in net.account.layers} if net.account else {}
-    layers = [
-        {
-            "name": name,
-            "logit_mean": logits[name].mean if name in logits else None,
-            "logit_std": logits[name].std if name in logits else None,
-            "neuron_std": logits[name].neuron_std if name in logits else None,
-            "gradient_norm": norm,
-        }
-        for name, norm in norms.items()
-    ]
-    memory = remembered(net, data) if isinstance(data.train, Sequences) else None
+    found = {init: inspect_network(net, batch) for init, net in nets.items()}
+    memory = {init: remembered(net, data) if isinstance(data.train, Sequences) else None for init, net in nets.items()}
     if json_:
-        found: dict[str, Any] = {"experiment": experiment, "init": config.network.init, "layers": layers}
-        if memory:
-            reach = memory.sensitivity if math.isfinite(memory.sensitivity) else None
-            found["memory"] = {"recall": memory.recall, "sensitivity": reach}
-        click.echo(json.dumps(found))
-        return
-    click.echo(net.account)
-    click.echo(f"\n{'layer':<14}{'gradient norm':>14}")
-    for name, norm in norms.items():
-        click.echo(f"{name:<14}{norm:>14.3g}")
-    if memory:
-        click.echo(
-            f"\nsymbols read from the state after {config.data.delay} steps   {memory.recall:.1f} %  (guessing 12.5 %)"
-        )
-        if math.isfinite(memory.sensitivity):
-            click.echo(f"sensitivity of the last state to the first    {memory.sensitivity:.2g}")
+        shown = {init: found[init].as_json() | _memory(memory[init]) for init in nets}
+        about = {"experiment": config.experiment, "model": config.network.model, "seed": config.seed}
+        one = {"init": config.network.init, **shown[next(iter(shown))]}
+        click.echo(json.dumps(about | ({"inits": shown} if every else one)))
+    elif every:
+        click.echo(comparison_text(config, found, memory))
+    else:
+        ((init, inspection),) = found.items()
+        click.echo(inspection_text(config, inspection, memory[init]))
+
+
+def _memory(memory: Any) -> dict[str, Any]:
+    return {"memory": {"recall": memory.recall, "sensitivity": memory.sensitivity}} if memory else {}

@@ -18,7 +18,8 @@ from minisig.cli.options import as_json, finite, network_options, not_empty, ove
 @click.option("--out", type=click.Path(), callback=not_empty, help="Folder for the run.  [default: a new one in runs/]")
 @as_json
 def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None:
-    """Train a network on EXPERIMENT: digits (the default), xor, copy-memory, ptb or ptb-dropout.
+    """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
+    copy-memory, ptb or ptb-dropout.
 
     \b
     minisig train                                  eight hidden layers of sigmoids

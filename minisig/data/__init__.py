@@ -2,6 +2,7 @@
 
 digits.py       1,797 handwritten digits of 8×8 pixels, in the package
 xor.py          four Gaussians, the paper's smallest problem
+mnist.py        the real thing, from IDX files
 copy_memory.py  three symbols to be remembered
 text.py         the Penn Treebank, or a folder of text
 files.py        .npz and .csv
@@ -15,6 +16,7 @@ from minisig.data.copy_memory import make_copy_memory
 from minisig.data.dataset import Batch, Batches, Dataset, Part, Split
 from minisig.data.digits import load_digits
 from minisig.data.files import load_file
+from minisig.data.mnist import load_mnist
 from minisig.data.sequences import Sequences, Text
 from minisig.data.text import load_ptb, load_text
 from minisig.data.xor import make_xor
@@ -23,6 +25,7 @@ from minisig.errors import require_known
 SOURCES: dict[str, Callable[[DataConfig, int], Dataset]] = {
     "digits": lambda config, seed: load_digits(),
     "xor": lambda config, seed: make_xor(seed),
+    "mnist": lambda config, seed: load_mnist(),
     "copy-memory": lambda config, seed: make_copy_memory(seed, config.delay),
     "ptb": lambda config, seed: load_ptb(config.steps, config.vocabulary),
 }
@@ -40,7 +43,8 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
         return SOURCES[config.source](config, seed)
     if config.source in ("copy-memory", "ptb"):
         return load_text(Path(config.path), config.steps, config.vocabulary)
-    return load_file(Path(config.path))
+    path = Path(config.path)
+    return load_mnist(path) if path.is_dir() else load_file(path)
 
 
 __all__ = ["Batch", "Batches", "DataConfig", "Dataset", "Part", "Sequences", "Split", "Text", "load"]

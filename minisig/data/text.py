@@ -6,7 +6,6 @@ frequent words first, at most so many; all other words are <unk>, as in Mikolov'
 """
 
 import gzip
-import os
 import zlib
 from collections import Counter
 from math import exp
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from minisig.data.dataset import Dataset
+from minisig.data.folder import data_folder
 from minisig.data.sequences import Text, Tokens
 from minisig.errors import DataError
 
@@ -25,19 +25,8 @@ MOST_BYTES = 2**30  # of a text after unpacking
 
 def load_ptb(steps: int, vocabulary: int) -> Dataset:
     """Mikolov's Penn Treebank from $MINISIG_DATA/ptb or the user's cache."""
-    folder = data_folder() / "ptb"
-    if not folder.is_dir():
-        raise DataError(
-            f"the Penn Treebank is not in {folder}: put ptb.train.txt, ptb.valid.txt and ptb.test.txt there, "
-            "or set MINISIG_DATA to the folder that holds ptb/"
-        )
+    folder = data_folder("ptb", "ptb.train.txt, ptb.valid.txt and ptb.test.txt")
     return load_text(folder, steps, vocabulary)
-
-
-def data_folder() -> Path:
-    """$MINISIG_DATA, else minisig's folder in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("MINISIG_DATA") or cache / "minisig")
 
 
 def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:

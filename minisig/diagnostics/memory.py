@@ -26,7 +26,7 @@ WATCHED = 10  # sequences whose Jacobians are multiplied out
 @dataclass(frozen=True)
 class Memory:
     recall: float  # percent of symbols decoded on the test part; guessing gives 12.5
-    sensitivity: float  # median over some sequences
+    sensitivity: float | None  # median over some sequences; None for an LSTM
 
 
 def remembered(net: Network, data: Dataset) -> Memory:
@@ -42,11 +42,11 @@ def remembered(net: Network, data: Dataset) -> Memory:
     return Memory(recall, sensitivity(net, data.test[:WATCHED].x))
 
 
-def sensitivity(net: Network, tokens: Any) -> float:
-    """Median over the sequences of ‖∂h_T/∂h_1‖₂ in the last sigmoid RNN, nan if there is none."""
+def sensitivity(net: Network, tokens: Any) -> float | None:
+    """Median over the sequences of ‖∂h_T/∂h_1‖₂ in the last sigmoid RNN, None if there is none."""
     names = [name for name, layer in net.layers.items() if isinstance(layer, RNN)]
     if not names:
-        return float("nan")
+        return None
     caches = {name: cache for name, _, cache in net.steps(tokens)}
     slope = derivative(net.backend.to_host(caches[names[-1]].z).astype(np.float64))  # (T, B, H)
     Wh = net.backend.to_host(net.layers[names[-1]].params["Wh"]).astype(np.float64)

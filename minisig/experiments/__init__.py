@@ -10,6 +10,17 @@ from minisig.errors import UsageError, require_known
 from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
 
+MNIST = Config(
+    experiment="mnist-shallow",
+    data=DataConfig(source="mnist"),
+    network=NetworkConfig(hidden=(800,)),
+    optimizer=OptimizerConfig(learning_rate=0.001),
+    batch_size=50,
+    iterations=900_000,
+    log_every=100,
+    validate_every=1000,
+)
+
 PTB = Config(
     experiment="ptb",
     data=DataConfig(source="ptb"),
@@ -43,6 +54,10 @@ EXPERIMENTS: dict[str, Config] = {
             batch_size=200,
             iterations=1000,
         ),
+        # Paper, sections VI.B and VI.C: 900,000 iterations of momentum at 0.001.
+        MNIST,
+        replace(MNIST, experiment="mnist-shallow-dropout", network=NetworkConfig(hidden=(800,), dropout=0.5)),
+        replace(MNIST, experiment="mnist-deep", network=NetworkConfig(hidden=(2500, 2000, 1500, 1000, 500))),
         # Paper, section VI.D. The warm-up is not in the paper: full-size first steps of Adam destroy the memory that EP
         # gives the untrained network.
         Config(
@@ -60,6 +75,8 @@ EXPERIMENTS: dict[str, Config] = {
         replace(PTB, experiment="ptb-dropout", network=NetworkConfig(model="rnn", hidden=(200,), dropout=0.5)),
     )
 }
+
+PAPER_INITS = ("random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun")
 
 # What else another model changes, unless it is given: the paper's LSTMs have as many parameters as its RNNs.
 LSTM = {

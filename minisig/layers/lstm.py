@@ -22,6 +22,7 @@ from minisig.gradients import Gradient, Outer, RowSum, rows
 
 class Unrolled(NamedTuple):
     x: Array  # (T, B, n)
+    z: Array  # (T, B, 4H)
     gates: Array  # (T, B, 4H)
     c: Array  # (T + 1, B, H), before the first step and after each
     tanh_c: Array  # (T, B, H)
@@ -43,10 +44,10 @@ class LSTM:
         for t in range(T):
             backend.gemm(1.0, h[t], Wh, 1.0, z[t])
             backend.lstm_gates(z[t], c[t], gates[t], c[t + 1], tanh_c[t], h[t + 1])
-        return h[1:], Unrolled(x, gates, c, tanh_c, h)
+        return h[1:], Unrolled(x, z, gates, c, tanh_c, h)
 
     def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array, dict[str, Gradient]]:
-        (x, gates, c, tanh_c, h), (Wx, Wh, _) = cache, self.params.values()
+        (x, _, gates, c, tanh_c, h), (Wx, Wh, _) = cache, self.params.values()
         dz = backend.xp.empty_like(gates)
         dh, dc = dy[-1], backend.xp.zeros_like(dy[-1])
         WhT = backend.xp.ascontiguousarray(Wh.T)  # copied once, read at every step

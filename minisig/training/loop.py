@@ -84,6 +84,8 @@ class Training:
             "iteration": iteration,
             "train_loss": loss,
             "gradient_norm": layer_norms(norms),
+            "gradient_norm_total": global_norm(norms),
+            "clip_factor": clip_factor(global_norm(norms), self.config.optimizer.clip),
             "activation_mean": {name: float(y.mean()) for name, y in activities.items()},
             "activation_std": {name: float(y.std()) for name, y in activities.items()},
         }

@@ -1,0 +1,92 @@
+"""MNIST: 60,000 + 10,000 handwritten digits of 28×28 pixels, as IDX files.
+
+Pixels 0 … 255 become [−1, 1]; the last 10,000 training images are held out to select on. The files are looked for under
+their public names, gzipped or not, in $MINISIG_DATA/mnist and in minisig's folder of the user's cache.
+
+An IDX file is a big-endian header, two zero bytes, a type (8 for unsigned bytes), the number of axes and the length
+of each, and then the bytes themselves. (Y. LeCun, C. Cortes, C. Burges.)
+"""
+
+import gzip
+import struct
+import zlib
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minisig.data.dataset import Dataset, Split
+from minisig.data.folder import data_folder
+from minisig.errors import DataError
+
+HELD_OUT = 10_000
+UNSIGNED_BYTES = 8
+MOST_BYTES = 2**31
+NAMES = {
+    "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+}
+
+
+def load_mnist(folder: Path | None = None) -> Dataset:
+    """MNIST, or the user's own folder of IDX files with the same names."""
+    folder = folder or data_folder("mnist", "the four files of MNIST, train-images-idx3-ubyte.gz and so on")
+    x, y = _images(folder, "train")
+    x_test, y_test = _images(folder, "test")
+    classes = int(y.max()) + 1
+    if len(x) <= HELD_OUT:
+        raise DataError(f"{folder}: {len(x)} training images, of which {HELD_OUT} are held out; more are needed")
+    if x_test.shape[1] != x.shape[1] or y_test.max() >= classes:
+        raise DataError(f"{folder}: test images or labels do not fit the training ones")
+    return Dataset(
+        name=folder.name,
+        train=Split(_scaled(x[:-HELD_OUT]), y[:-HELD_OUT]),
+        valid=Split(_scaled(x[-HELD_OUT:]), y[-HELD_OUT:]),
+        test=Split(_scaled(x_test), y_test),
+        classes=classes,
+    )
+
+
+def _images(folder: Path, part: str) -> tuple[Any, Any]:
+    images, labels = (read_idx(_find(folder, name)) for name in NAMES[part])
+    if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels) or len(images) == 0:
+        raise DataError(f"{folder}: {part} images have shape {images.shape} and labels {labels.shape}")
+    return images.reshape(len(images), -1), labels.astype(np.int64)
+
+
+def _scaled(pixels: Any) -> Any:
+    x = pixels.astype(np.float32)
+    x /= 127.5
+    x -= 1
+    return x
+
+
+def _find(folder: Path, name: str) -> Path:
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    raise DataError(f"{folder}: holds neither {name} nor {name}.gz")
+
+
+def read_idx(path: Path) -> Any:
+    """The array in an IDX file of unsigned bytes, whose size must be what its header says."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            start = file.read(4)
+            if len(start) < 4 or start[:2] != b"\0\0" or start[2] != UNSIGNED_BYTES or not 1 <= start[3] <= 4:
+                raise DataError(f"{path}: not an IDX file of bytes: it starts with {start.hex(' ') or 'nothing'}")
+            lengths = file.read(4 * start[3])
+            if len(lengths) < 4 * start[3]:
+                raise DataError(f"{path}: ends within its header")
+            shape = struct.unpack(f">{start[3]}I", lengths)
+            size = prod(shape)
+            if size > MOST_BYTES:
+                raise DataError(f"{path}: its header asks for an array of shape {shape}")
+            content = file.read(size + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) != size:
+        there = "more" if len(content) > size else f"{len(content):,}"
+        raise DataError(f"{path}: its header promises {size:,} bytes, there are {there}; fetch it again")
+    return np.frombuffer(content, dtype=np.uint8).reshape(shape)

@@ -1,0 +1,151 @@
+"""How far a gradient reaches, measured, against three bounds.
+
+Let y^k be the activities of hidden layer k (or the state at step k) and t the last one before the loss. Then
+
+    ∂L/∂y^k = ∂L/∂y^t · Π_{l=k+1..t} W_l diag(f′(z^l))          t − k factors
+
+    measured                       ‖∂L/∂y^k‖
+    product with real derivatives  ‖∂L/∂y^t‖ Π ‖W_l diag(f′(z^l))‖₂
+    spectral                       ‖∂L/∂y^t‖ Π ‖W_l‖₂ · max f′              max g′ = 1/4
+    frobenius                      ‖∂L/∂y^t‖ Π ‖W_l‖_F · max f′             paper, eq. 9
+
+each no smaller than the one before. The paper gives the product t − k − 1 factors; there are t − k. A product of the
+last two kinds that falls towards 0 proves that the gradient vanishes; one that grows proves nothing, and at real
+widths the last is loose by many decades. So the four are shown together.
+
+Norms are over some examples of the batch. The real derivatives differ from example to example, and the largest factor
+over them is taken, which keeps the bound.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import inf, log10
+from typing import Any
+
+import numpy as np
+
+from minisig.diagnostics.spectral import Matrix, spectral_norms
+from minisig.diagnostics.trace import Trace
+from minisig.errors import UsageError
+from minisig.layers import ACTIVATIONS, RNN, Dense
+from minisig.theory import derivative
+
+EXAMPLES = 10  # of the batch; every factor is a largest singular value for each
+DEAD, EXPLODED = 1e-2, 1e2  # a gradient that has changed by such a factor on its way
+
+VERDICTS = {
+    "guaranteed": "vanishes: guaranteed by the bound",
+    "measured": "vanishes: measured",
+    "alive": "alive",
+    "explodes": "explodes",
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Gradient at `to`, and three bounds from the one at `from_`, which stands nearer to the loss."""
+
+    from_: str
+    to: str
+    measured: float
+    product_with_real_derivatives: float
+    spectral: float
+    frobenius: float
+
+    @property
+    def slack(self) -> float:
+        """Decades between what is measured and the paper's bound."""
+        return log10(self.frobenius / self.measured) if self.measured > 0 else inf
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """From the last hidden activities back to the first; the first row is the starting point itself."""
+
+    rows: Sequence[Bound]
+
+    @property
+    def verdict(self) -> str:
+        start, end = self.rows[0].measured, self.rows[-1]
+        if start > 0 and end.spectral < DEAD * start:  # it holds whatever the data, as the looser Frobenius one does
+            return VERDICTS["guaranteed"]
+        if not end.measured > DEAD * start:
+            return VERDICTS["measured"]
+        return VERDICTS["explodes" if not end.measured < EXPLODED * start else "alive"]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        rows = [asdict(row) for row in self.rows]
+        return [{key.rstrip("_"): value for key, value in row.items()} for row in rows]
+
+
+@dataclass(frozen=True)
+class Link:
+    """One factor of the chain: y^l from y^{l−1} through W and an activation of slopes f′(z^l)."""
+
+    name: str  # of y^{l−1}
+    delta: Matrix  # (S, n), ∂L/∂y^{l−1}
+    W: Matrix  # (n, m)
+    slopes: Matrix  # (S, m)
+    steepest: float  # max f′
+
+
+def vanishing_bounds(trace: Trace) -> Bounds:
+    """Bounds over the hidden layers of a feed-forward network, or over the time steps of its last sigmoid RNN."""
+    recurrent = [name for name, layer in trace.layers.items() if isinstance(layer, RNN)]
+    start, delta, links = _through_time(trace, recurrent[-1]) if recurrent else _through_layers(trace)
+    size = float(np.linalg.norm(delta))
+    rows = [Bound(start, start, size, size, size, size)]
+    real = spectral = frobenius = size
+    known: dict[int, tuple[float, float]] = {}
+    for link in links:
+        if id(link.W) not in known:
+            whole = float(np.linalg.norm(link.W))
+            known[id(link.W)] = min(float(spectral_norms(link.W)[0]), whole), whole
+        largest, whole = known[id(link.W)]
+        # Each factor is an upper bound of the one before it, so the smaller of the two is one as well.
+        factor = min(float(spectral_norms(link.W, link.slopes).max()), largest * float(link.slopes.max()))
+        real, spectral, frobenius = real * factor, spectral * largest * link.steepest, frobenius * whole * link.steepest
+        rows.append(Bound(start, link.name, float(np.linalg.norm(link.delta)), real, spectral, frobenius))
+    return Bounds(rows)
+
+
+def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
+    host = trace.backend.to_host
+    hidden = [name for name, layer in trace.layers.items() if isinstance(layer, tuple(ACTIVATIONS.values()))]
+    if not hidden:
+        raise UsageError("bounds need a hidden layer of sigmoids, or a sigmoid RNN; this network has neither")
+    names = list(trace.layers)
+    links = []
+    for before, after in zip(reversed(hidden[:-1]), reversed(hidden[1:]), strict=True):
+        dense = names[names.index(after) - 1]
+        layer: Any = trace.layers[dense]
+        if not isinstance(layer, Dense) or names.index(after) - names.index(before) != 2:
+            raise UsageError(f"bounds need dense layers between activations; {before} and {after} are joined otherwise")
+        activation: Any = trace.layers[after]
+        z = host(trace.outputs[dense])[:EXAMPLES].astype(np.float64)
+        slope, scale = activation.slope, activation.scale
+        links.append(
+            Link(
+                before,
+                host(trace.deltas[before])[:EXAMPLES].astype(np.float64),
+                host(layer.params["W"]).astype(np.float64),
+                slope * scale * derivative(slope * z),
+                slope * scale / 4,
+            )
+        )
+    return hidden[-1], host(trace.deltas[hidden[-1]])[:EXAMPLES].astype(np.float64), links
+
+
+def _through_time(trace: Trace, name: str) -> tuple[str, Matrix, list[Link]]:
+    """The loss of the last step alone, followed back through the states."""
+    host = trace.backend.to_host
+    layer: Any = trace.layers[name]
+    Wh = host(layer.params["Wh"]).astype(np.float64)
+    slopes = derivative(host(trace.caches[name].z)[:, :EXAMPLES].astype(np.float64))  # (T, S, H)
+    delta = host(trace.deltas[name])[-1, :EXAMPLES].astype(np.float64)  # the last step's loss reaches only its state
+    start, T = delta, len(slopes)
+    links = []
+    for t in range(T - 1, 0, -1):
+        delta = (delta * slopes[t]) @ Wh.T
+        links.append(Link(f"{name}[{t - 1}]", delta, Wh, slopes[t], 0.25))
+    return f"{name}[{T - 1}]", start, links

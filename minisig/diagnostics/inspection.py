@@ -1,0 +1,68 @@
+"""Everything `minisig inspect` shows of one network on one batch."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from minisig.data import Batch
+from minisig.diagnostics.activations import activation_statistics
+from minisig.diagnostics.bounds import Bounds, vanishing_bounds
+from minisig.diagnostics.spectral import spectral_norms
+from minisig.errors import UsageError
+from minisig.gradients import layer_norms
+from minisig.network import Network
+
+
+@dataclass(frozen=True)
+class Inspection:
+    layers: list[dict[str, Any]]  # name, shape, logit_mean, …, gradient_norm; None where a layer has no such thing
+    bounds: Bounds | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, with None for what is not a number."""
+        rows = self.bounds.as_dicts() if self.bounds else []
+        return {
+            "layers": [_plain(row) for row in self.layers],
+            "bounds": [_plain(row) for row in rows],
+            "verdict": self.bounds.verdict if self.bounds else None,
+        }
+
+
+def inspect_network(net: Network, batch: Batch) -> Inspection:
+    """One trace of the batch, and what it tells of every layer with weights."""
+    trace = net.trace(batch.x, batch.labels)
+    norms = layer_norms(trace.gradient_norms())
+    statistics = {row.name: row for row in activation_statistics(trace)}
+    layers = []
+    for name, norm in norms.items():
+        params = net.layers[name].params
+        key = next((key for key in ("W", "Wh", "E") if key in params), next(iter(params)))
+        W = net.backend.to_host(params[key]).astype(np.float64)
+        row = statistics.get(name)
+        z = net.backend.to_host(trace.outputs[name]).astype(np.float64)
+        layers.append(
+            {
+                "name": name,
+                "shape": list(W.shape),
+                "logit_mean": row.logit_mean if row else float(z.mean()),
+                "logit_std": row.logit_std if row else float(z.std()),
+                "neuron_std": row.neuron_std if row else None,
+                "entropy": row.entropy if row else None,
+                "theory_entropy": row.theory_entropy if row else None,
+                "saturated": row.saturated if row else None,
+                "weight_frobenius": float(np.linalg.norm(W)),
+                "weight_spectral": float(spectral_norms(W)[0]) if W.ndim == 2 else None,
+                "gradient_norm": norm,
+            }
+        )
+    try:
+        bounds = vanishing_bounds(trace)
+    except UsageError:  # an LSTM, or no hidden layer
+        bounds = None
+    return Inspection(layers, bounds)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()}

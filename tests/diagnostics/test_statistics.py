@@ -1,0 +1,138 @@
+"""Per-sample norms and activation statistics against naive second implementations."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from minisig import activation_statistics, mlp, recurrent
+from minisig.data import load
+from minisig.experiments import configure
+from minisig.theory import derivative, entropy
+from minisig.training.run import build_network
+
+
+def explicit(net, x, labels, samples):
+    """Gradient norms of each example's own loss, by a trace of that example alone."""
+    found = {name: [] for name in net.params}
+    for b in range(samples):
+        one = (x[b : b + 1], labels[b : b + 1]) if labels.ndim == 1 else (x[:, b : b + 1], labels[:, b : b + 1])
+        for name, gradient in net.trace(*one).gradients.items():
+            found[name].append(np.linalg.norm(gradient.dense(net.backend)))
+    return found
+
+
+def test_sample_norms_of_an_mlp_are_those_of_each_example_alone(batch):
+    x, labels = batch[0].astype(float), batch[1]
+    net = mlp([64, 9, 8, 10], rng=0, x=x, dtype="float64")
+    norms = net.trace(x, labels).sample_norms()
+    for name, expected in explicit(net, x, labels, len(x)).items():
+        np.testing.assert_allclose(norms[name], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("model", "init"), [("rnn", "random+ep"), ("lstm", "glorot")])
+def test_sample_norms_through_time_are_those_of_each_sequence_alone(model, init):
+    rng = np.random.default_rng(0)
+    tokens, labels = rng.integers(0, 6, (9, 4)), rng.integers(0, 6, (9, 4))
+    net = recurrent(6, [5], model=model, init=init, dtype="float64")
+    norms = net.trace(tokens, labels).sample_norms()
+    for name, expected in explicit(net, tokens, labels, 4).items():
+        np.testing.assert_allclose(norms[name], expected, rtol=1e-9)
+
+
+def test_the_total_norm_is_that_of_all_gradients_as_one_vector(batch):
+    net = mlp([64, 9, 10], dtype="float64")
+    trace = net.trace(*batch)
+    everything = np.concatenate([g.dense(net.backend).ravel() for g in trace.gradients.values()])
+    assert trace.total_norm() == pytest.approx(np.linalg.norm(everything), rel=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh"])
+def test_statistics_are_those_of_the_arrays(batch, activation):
+    net = mlp([64, 30, 20, 10], rng=0, x=batch[0], activation=activation, dtype="float64")
+    trace = net.trace(*batch)
+    first, second = activation_statistics(trace)
+    assert (first.name, second.name) == ("dense0", "dense1")
+    z, y = trace.outputs["dense1"], list(trace.outputs.values())[3]
+    assert second.logit_mean == pytest.approx(z.mean())
+    assert second.logit_std == pytest.approx(z.std())
+    assert second.neuron_std == pytest.approx(np.sqrt(z.var(axis=0).mean()))
+    assert second.mean == pytest.approx(y.mean())
+    assert second.std == pytest.approx(y.std())
+    low, high = (0.0, 1.0) if activation == "sigmoid" else (-1.7159, 1.7159)
+    edge = 0.05 * (high - low)
+    assert second.saturated == pytest.approx(((y < low + edge) | (y > high - edge)).mean())
+
+
+def test_the_empirical_entropy_of_gaussian_logits_is_the_theorys():
+    """20,000 logits: Vasicek's estimate has a deviation of about 1/√(2n) and a bias below 0.02 at that size."""
+    net = mlp([200, 100, 3], rng=0, dtype="float64")
+    x = np.random.default_rng(1).standard_normal((200, 200))
+    (row,) = activation_statistics(net.trace(x, np.zeros(200, dtype=int)))
+    assert row.entropy == pytest.approx(row.theory_entropy, abs=0.03)
+    assert row.theory_entropy == pytest.approx(entropy(row.logit_mean, row.logit_std))
+    assert row.theory_entropy == pytest.approx(-0.0807, abs=0.02)
+
+
+def test_the_entropy_is_the_activities_own_not_the_gaussians():
+    """Logits uniform in (−1, 1): H(y) = ln 2 + E ln g′(z)."""
+    net = mlp([1, 1, 2], rng=0, dtype="float64")
+    net.params["dense0.W"][...], net.params["dense0.b"][...] = 1.0, 0.0
+    x = np.linspace(-1, 1, 5001)[:, None]
+    (row,) = activation_statistics(net.trace(x, np.zeros(5001, dtype=int)))
+    assert row.entropy == pytest.approx(np.log(2) + np.log(derivative(x)).mean(), abs=0.01)
+    assert abs(row.theory_entropy - row.entropy) > 0.05
+
+
+def test_a_saturated_layer_is_seen_as_one():
+    net = mlp([2, 50, 2], rng=0, dtype="float64")
+    net.params["dense0.b"][...] = 40.0
+    x = np.random.default_rng(0).standard_normal((30, 2))
+    (row,) = activation_statistics(net.trace(x, np.zeros(30, dtype=int)))
+    assert row.saturated == 1.0
+    assert row.mean == pytest.approx(1.0)
+    assert row.entropy < -30  # E ln g′ is about −40: no histogram of y would show it
+
+
+def test_a_silent_layer_carries_no_information():
+    net = mlp([2, 5, 2], dtype="float64")
+    net.params["dense0.W"][...] = 0
+    (row,) = activation_statistics(net.trace(np.ones((9, 2)), np.zeros(9, dtype=int)))
+    assert row.entropy == row.theory_entropy == -np.inf
+
+
+def test_a_recurrent_layer_is_measured_over_all_its_steps():
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(0, 6, (20, 4))
+    net = recurrent(6, [30], dtype="float64")
+    trace = net.trace(tokens, tokens)
+    (row,) = activation_statistics(trace)
+    z = trace.caches["rnn0"].z
+    assert row.logit_std == pytest.approx(z.std())
+    assert row.mean == pytest.approx(expit(z).mean())
+    assert row.neuron_std == pytest.approx(np.sqrt(z.reshape(-1, 30).var(axis=0).mean()))
+
+
+def test_the_derivative_keeps_its_precision_at_forty_in_float32():
+    z = np.array([-40, 40], dtype=np.float32)
+    np.testing.assert_allclose(derivative(z), np.exp(-40.0), rtol=1e-6)
+
+
+@pytest.mark.skipif(
+    not (Path(os.environ.get("MINISIG_DATA", "/nowhere")) / "mnist").is_dir(), reason="$MINISIG_DATA/mnist is not there"
+)
+def test_the_deep_network_on_mnist_tells_the_papers_story():
+    """At the start EP's gradients are flat; the others' decay by orders of magnitude towards the input."""
+    data = load("mnist")
+    batch = data.train.batches(50, 0).at(1)
+    share = {}
+    for init in ("random+ep", "ortho+ep", "ortho", "glorot", "lecun"):
+        net = build_network(configure("mnist-deep", {"network.init": init}), data)
+        norms = net.trace(batch.x, batch.labels).gradient_norms()
+        share[init] = norms["dense0.W"] / norms["dense5.W"]
+    assert 0.2 < share["random+ep"] < 5
+    assert 0.2 < share["ortho+ep"] < 5
+    assert max(share["ortho"], share["glorot"]) < 1e-2
+    assert share["lecun"] < 1e-3
