@@ -43,6 +43,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     iterations: Count
     log_every: Count = 20
     validate_every: Count = 100
+    statistics_every: Count | None = None  # entropy, saturation and more of every layer, see diagnostics.activations
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     backend: str = "numpy"
     dtype: str = "float32"

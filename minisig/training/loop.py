@@ -4,12 +4,14 @@ Training is an iterator of records. Who wants to watch iterates; how much is rec
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from minisig.data import Dataset
+from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.trace import Trace
 from minisig.errors import Diverged
 from minisig.gradients import clip_factor, evaluated, global_norm, gradient_norms, layer_norms
@@ -41,17 +43,20 @@ class Training:
     def __iter__(self) -> Iterator[Record]:
         """Train to the end; a record of iteration 1, of every log_every-th and validated one, and of the last.
 
-        A record's training loss, gradient norms and activities are those its iteration's update was made from; its
-        validation figures are those after the update.
+        A record's training loss, gradient norms, activities and statistics are those its iteration's update was made
+        from, the norms before clipping unless they say otherwise; its validation figures are those after the update.
         """
         config = self.config
         for iteration in range(1, config.iterations + 1):
             validating = iteration % config.validate_every == 0 or iteration == config.iterations
-            logging = iteration % config.log_every == 0 or iteration == 1 or validating
+            measuring = config.statistics_every is not None and (iteration - 1) % config.statistics_every == 0
+            logging = iteration % config.log_every == 0 or iteration == 1 or validating or measuring
             with np.errstate(over="ignore", invalid="ignore"):  # what they warn of is reported by _observe
                 trace, norms = self.step(iteration)
             if logging:
                 record = self._observe(iteration, trace, norms or trace.gradient_norms())
+                if measuring:
+                    record["statistics"] = [asdict(row) for row in activation_statistics(trace)]
                 if validating:
                     record |= self._validate(iteration)
                 yield record
@@ -78,14 +83,15 @@ class Training:
 
     def _observe(self, iteration: int, trace: Trace, norms: dict[str, float]) -> Record:
         loss = float(trace.loss)
-        self._require_sane(iteration, loss, global_norm(norms))
+        total = global_norm(norms)
+        self._require_sane(iteration, loss, total)
         activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
         return {
             "iteration": iteration,
             "train_loss": loss,
             "gradient_norm": layer_norms(norms),
-            "gradient_norm_total": global_norm(norms),
-            "clip_factor": clip_factor(global_norm(norms), self.config.optimizer.clip),
+            "gradient_norm_total": total,
+            "gradient_norm_clipped": total * clip_factor(total, self.config.optimizer.clip),
             "activation_mean": {name: float(y.mean()) for name, y in activities.items()},
             "activation_std": {name: float(y.std()) for name, y in activities.items()},
         }

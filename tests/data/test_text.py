@@ -10,6 +10,8 @@ import pytest
 from minisig.data import DataConfig, load
 from minisig.data.sequences import Text
 from minisig.errors import DataError
+from minisig.network import recurrent
+from minisig.training.evaluate import evaluate
 
 SENTENCES = "the cat sat\nthe dog sat on the cat\n\n  a  bird  \n"
 
@@ -152,3 +154,10 @@ def test_the_penn_treebank_has_its_published_counts():
     batches = data.train.batches(20, 0)
     assert batches.at(1).x.shape == (35, 20)
     assert batches.per_epoch == -(-(929_589 // 20) // 35)
+
+
+@needs_ptb
+def test_a_uniform_models_perplexity_on_the_treebank_is_exactly_its_vocabulary():
+    net = recurrent(10_000, [5], init="lecun", dtype="float64")
+    net.params["dense.W"][...] = net.params["dense.b"][...] = 0
+    assert evaluate(net, load("ptb").valid.head(2000)).perplexity == pytest.approx(10_000, rel=1e-12)

@@ -37,8 +37,19 @@ def test_a_record_tells_the_norms_and_activities_of_its_own_step(digits):
     assert record["activation_std"]["sigmoid1"] == float(trace.outputs["sigmoid1"].std())
 
 
+def test_statistics_of_every_layer_are_logged_where_they_are_asked_for(digits):
+    records = list(training(digits, statistics_every=25))
+    assert [r["iteration"] for r in records if "statistics" in r] == [1, 26, 51]
+    first, second = records[0]["statistics"]
+    assert (first["name"], second["name"]) == ("dense0", "dense1")
+    assert second["logit_std"] == pytest.approx(1.25, rel=0.3)
+    assert abs(second["entropy"] - second["theory_entropy"]) < 0.1
+    assert not any("statistics" in r for r in training(digits))
+
+
 def test_watching_every_step_changes_no_weight(digits):
-    blind, watched = (training(digits, log_every=every) for every in (1000, 1))
+    blind = training(digits, log_every=1000)
+    watched = training(digits, log_every=1, statistics_every=1)
     assert len(list(blind)) < len(list(watched))
     for name, w in blind.net.params.items():
         np.testing.assert_array_equal(w, watched.net.params[name])
@@ -60,7 +71,8 @@ def test_clipping_bounds_the_update_and_logs_the_norm_before_it(digits):
     (record,) = run
     moved = global_norm({name: float(np.linalg.norm(w - before[name])) for name, w in run.net.params.items()})
     assert moved == pytest.approx(0.01, rel=1e-4)
-    assert global_norm(record["gradient_norm"]) > 0.1
+    assert record["gradient_norm_total"] == pytest.approx(global_norm(record["gradient_norm"])) > 0.1
+    assert record["gradient_norm_clipped"] == pytest.approx(0.01)
 
 
 def test_divergence_is_an_error_that_says_what_to_do(digits):
