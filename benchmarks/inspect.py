@@ -15,7 +15,7 @@ from benchmarks.machine import machine
 from minisig.data import load
 from minisig.diagnostics.inspection import inspect_network
 from minisig.experiments import PAPER_INITS, configure
-from minisig.report.tables import comparison_text
+from minisig.report.inspection import comparison_text
 from minisig.training.loop import Training
 from minisig.training.run import build_network
 
@@ -55,7 +55,7 @@ def main() -> None:
     results = {
         "command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.inspect",
         "machine": machine(),
-        "text": comparison_text(config, found, dict.fromkeys(found)),
+        "text": comparison_text(config, found),
         "tracking": tracking(),
     }
     RESULTS.parent.mkdir(exist_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.machine import machine
 from minisig.experiments import configure
 from minisig.initializers import INITIALIZERS
-from minisig.report.tables import summary_text
+from minisig.report.summary import summary_text
 from minisig.training.run import run
 
 RESULTS = Path(__file__).parent / "results" / "quickstart.json"

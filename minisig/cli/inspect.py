@@ -28,7 +28,7 @@ def inspect(experiment: str, json_: bool, **options: Any) -> None:
     from minisig.diagnostics.inspection import inspect_network
     from minisig.diagnostics.memory import remembered
     from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
-    from minisig.report.tables import comparison_text, inspection_text
+    from minisig.report.inspection import comparison_text, inspection_text
     from minisig.training.restore import restore
     from minisig.training.run import build_network
 

@@ -35,7 +35,7 @@ def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None
     """
     from minisig.cli.progress import progress
     from minisig.experiments import configure
-    from minisig.report.tables import summary_text
+    from minisig.report.summary import summary_text
     from minisig.training.folder import RunFolder
     from minisig.training.run import run
 

@@ -183,7 +183,7 @@ def test_the_command_line_shows_recall_beside_the_memoryless_baseline(tmp_path):
 def test_inspect_tells_what_an_untrained_network_remembers():
     code, stdout, _ = cli("inspect", "copy-memory", "--init", "ortho+ep", "--set", "data.delay=30")
     assert code == 0
-    assert "symbols read from the state after 30 steps" in stdout
+    assert "symbols decoded from the state after 30 steps" in stdout
     assert "sensitivity of the last state to the first" in stdout
     code, stdout, _ = cli("inspect", "copy-memory", "--set", "data.delay=30", "--json")
     found = json.loads(stdout)

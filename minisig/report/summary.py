@@ -1,0 +1,47 @@
+"""What came out of a run, for a person to read."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from minisig.diagnostics.bounds import DEAD
+from minisig.report.tables import abridged, columns, network
+from minisig.training.config import Config
+
+
+def summary_text(summary: Mapping[str, Any], config: Config, folder: Path) -> str:
+    """What was trained, each layer's gradient norm at the first and the last iteration, and the result."""
+    layers = summary["layers"]
+    head = ("gradient norm of", "iteration 1", f"iteration {summary['iterations']:,}")
+    rows = [(row["name"], f"{row['gradient_norm_first']:.2e}", f"{row['gradient_norm_last']:.2e}") for row in layers]
+    lines = [
+        network(config),
+        f"{summary['parameters']:,} parameters · learning rate {config.optimizer.learning_rate:.3g} · "
+        f"seed {summary['seed']} · {summary['backend']} {summary['dtype']}",
+        "",
+        columns([head, *abridged(rows)]),
+        "",
+        *([_verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
+        _result(summary),
+        f"selected by validation loss {summary['valid_loss']:.4f} at iteration {summary['best_iteration']:,}",
+        f"{summary['seconds']:.1f} s, saved in {folder}",
+    ]
+    return "\n".join(lines)
+
+
+def _result(summary: Mapping[str, Any]) -> str:
+    loss = f"test loss {summary['test_loss']:.4f}"
+    if "test_error" in summary:
+        return f"test error {summary['test_error']:.2f} %, {loss}"
+    baselines = ", ".join(f"{name} {value:,.6g}" for name, value in summary["baselines"].items())
+    recall = f", recall {summary['test_recall']:.1f} %" if "test_recall" in summary else ""
+    return f"test perplexity {summary['test_perplexity']:.6g} ({baselines}){recall}, {loss}"
+
+
+def _verdict(layers: Sequence[Mapping[str, Any]], init: str) -> str:
+    first, last = layers[0]["gradient_norm_first"], layers[-1]["gradient_norm_first"]
+    share = first / last if last else 0.0
+    sentence = f"at the start the first layer's gradient was {share:.2g} of the last one's: "
+    if share >= DEAD:
+        return sentence + "alive"
+    return sentence + "vanished" + ("" if init == "random+ep" else "\ntry --init random+ep")
