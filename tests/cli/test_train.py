@@ -198,7 +198,7 @@ def test_people_are_told_result_gradients_and_folder_on_stdout(here):
     assert result.stderr == ""
     assert f"{written['test_error']:.2f} %" in result.stdout
     assert all(f"{layer['gradient_norm_first']:.2e}" in result.stdout for layer in written["layers"])
-    assert "run saved in run" in result.stdout
+    assert "saved in run" in result.stdout
 
 
 def test_a_deep_network_does_not_flood_the_terminal(here):
