@@ -8,7 +8,7 @@ A dense layer's gradient is dW = xᵀ dz with x (B, n) and dz (B, m). From the p
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Protocol
 
 from minisig.backends import Array, Backend
@@ -18,7 +18,7 @@ class Gradient(Protocol):
     """What a layer's backward returns for each of its parameters."""
 
     def dense(self, backend: Backend) -> Array:
-        """The gradient as a new array of the parameter's shape."""
+        """The gradient as an array of the parameter's shape, which the caller may overwrite."""
 
     def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
         """into ← α·gradient + β·into"""
@@ -45,14 +45,20 @@ class Outer:
 
     def norm(self, backend: Backend) -> Array:
         (B, n), m = self.x.shape, self.dz.shape[1]
-        if B * (n + m) > 2 * n * m:  # a long batch: the matrix is the smaller thing
+        if B * (n + m) > 2 * n * m:  # a long batch: the matrix, with a pass over it, costs less
             return backend.norm(self.dense(backend))
-        products = backend.matmul(self.x, self.x.T) * backend.matmul(self.dz, self.dz.T)
-        return abs(products.sum(dtype="float64")) ** 0.5  # rounding may leave a vanished sum below zero
+        # Both are brought to length one before they are squared: a vanishing gradient would underflow.
+        x_size, dz_size = float(backend.norm(self.x)), float(backend.norm(self.dz))
+        if not 0 < x_size * dz_size < inf:
+            return x_size * dz_size
+        x, dz = self.x * (1 / x_size), self.dz * (1 / dz_size)
+        products = backend.matmul(x, x.T) * backend.matmul(dz, dz.T)
+        # Rounding may leave a sum that vanishes below zero.
+        return x_size * dz_size * abs(float(products.sum(dtype="float64"))) ** 0.5
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
         # Rows are time-major, row t·B + b. ‖Σ_t x_tᵀ dz_t‖² = Σ_{s,t} (x_s·x_t)(dz_s·dz_t): no n×m matrix an example.
-        x, dz = (by_sample(a, samples, backend) for a in (self.x, self.dz))
+        x, dz = (by_sample(a, samples) for a in (self.x, self.dz))
         if x.shape[1] == 1:
             return backend.xp.sqrt((x * x).sum(axis=(1, 2)) * (dz * dz).sum(axis=(1, 2)))
         products = (x @ x.swapaxes(1, 2)) * (dz @ dz.swapaxes(1, 2))
@@ -76,7 +82,7 @@ class RowSum:
         return backend.norm(self.dense(backend))
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
-        total = by_sample(self.dz, samples, backend).sum(axis=1)
+        total = by_sample(self.dz, samples).sum(axis=1)
         return backend.xp.sqrt((total * total).sum(axis=1))
 
 
@@ -102,7 +108,7 @@ class Rows:
         return backend.norm(Rows(place, self.values, len(distinct)).dense(backend))
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
-        rows, values = self.rows.reshape(-1, samples).T, by_sample(self.values, samples, backend)
+        rows, values = self.rows.reshape(-1, samples).T, by_sample(self.values, samples)
         return backend.xp.stack([Rows(r, v, self.count).norm(backend) for r, v in zip(rows, values, strict=True)])
 
 
@@ -131,7 +137,7 @@ def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":
     return {name: Evaluated(g.dense(backend)) for name, g in gradients.items()}
 
 
-def by_sample(a: Array, samples: int, backend: Backend) -> Array:
+def by_sample(a: Array, samples: int) -> Array:
     """Time-major rows (TB, n) as (B, T, n), in float64 for squares that would underflow."""
     return a.reshape(-1, samples, a.shape[-1]).swapaxes(0, 1).astype("float64")
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.random import Generator
 
 from minisig.backends import Array, Backend, get_backend
-from minisig.diagnostics.trace import Trace
 from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
 from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
 from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
 from minisig.losses import softmax_cross_entropy
+from minisig.trace import Trace
 
 States = dict[str, Any]  # of recurrent layers, by their names
 
@@ -101,7 +101,7 @@ class Network:
         for name, output, cache in self.steps(x, rng, states):
             outputs[name], caches[name] = output, cache
             after |= self._last_state(name, cache)
-        loss, delta = softmax_cross_entropy(output, labels, self.backend)
+        loss, delta = softmax_cross_entropy(output, self.backend.xp.asarray(labels), self.backend)
 
         deltas: dict[str, Array] = {}
         gradients: dict[str, Gradient] = {}
@@ -128,8 +128,13 @@ class Network:
 
     def inputs(self, x: Array) -> Array:
         """x as the first layer takes it: tokens as they are, anything else in the dtype of the backend."""
-        first = next(iter(self.layers.values()))
-        return x if getattr(first, "takes_tokens", False) else self.backend.asarray(x)
+        name, first = next(iter(self.layers.items()))
+        if getattr(first, "takes_tokens", False):
+            return x
+        x = self.backend.asarray(x)
+        if isinstance(first, Dense) and (x.ndim < 2 or x.shape[-1] != len(first.params["W"])):
+            raise UsageError(f"{name}: expected rows of {len(first.params['W'])} inputs, got shape {x.shape}")
+        return x
 
     def _last_state(self, name: str, cache: Any) -> States:
         layer: Any = self.layers[name]

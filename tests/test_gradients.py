@@ -49,6 +49,17 @@ def test_norm_of_a_vanishing_float32_gradient_does_not_underflow():
     assert wide.norm(single) == pytest.approx(2e-22 * np.sqrt(50 * 40), rel=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e-38, 1e-30, 1e-22, 1e18, 1e30])
+def test_the_gram_form_of_the_norm_survives_extreme_gradients(size):
+    rng = np.random.default_rng(0)
+    x, dz = rng.standard_normal((3, 50)), rng.standard_normal((3, 40))
+    tiny = Outer(x.astype("f4"), (size * dz).astype("f4"))
+    # Denormal numbers below 1e-38 have few digits left.
+    assert tiny.norm(get_backend("numpy")) == pytest.approx(
+        size * np.linalg.norm(x.T @ dz), rel=1e-5 if size > 1e-37 else 1e-2
+    )
+
+
 def test_a_gradient_that_cancels_exactly_has_norm_zero_not_nan():
     x, dz = np.ones((2, 50), np.float32), np.concatenate([np.ones((1, 40)), -np.ones((1, 40))]).astype(np.float32)
     assert gradient_norms({"w": Outer(x, dz)}, get_backend("numpy"))["w"] == 0.0

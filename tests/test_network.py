@@ -185,6 +185,16 @@ def test_a_wrong_network_is_refused_with_a_remedy(arguments, message):
         mlp(arguments.pop("sizes"), **arguments)
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (4,)])
+def test_inputs_of_the_wrong_shape_are_refused_by_the_layers_name(shape):
+    with pytest.raises(UsageError, match=r"dense0: expected rows of 4 inputs, got shape"):
+        mlp([4, 3, 2]).trace(np.zeros(shape), [0] * shape[0])
+
+
+def test_labels_may_be_a_list():
+    assert mlp([4, 3, 2]).trace(np.zeros((2, 4)), [0, 1]).loss > 0
+
+
 def test_layer_names_must_differ():
     with pytest.raises(UsageError, match="must differ"):
         Network([("a", Sigmoid()), ("a", Sigmoid())], get_backend())

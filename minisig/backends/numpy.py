@@ -1,7 +1,7 @@
 """NumPy on the CPU.
 
-Every matrix product goes through one BLAS, the one SciPy ships: it alone offers c ← α a b + β c, and NumPy's
-own copy of OpenBLAS would bring a second thread pool that fights with the first.
+Every matrix product of training goes through one BLAS, the one SciPy ships: it alone offers c ← α a b + β c, and
+NumPy's own copy of OpenBLAS would bring a second thread pool that fights with the first.
 """
 
 from types import ModuleType

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from minisig.cli.options import as_json, network_options, overrides
 
@@ -12,7 +13,8 @@ from minisig.cli.options import as_json, network_options, overrides
 @click.command()
 @network_options
 @as_json
-def inspect(experiment: str, json_: bool, **options: Any) -> None:
+@click.pass_context
+def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any) -> None:
     """Logits, gradients and bounds of EXPERIMENT's untrained network, layer by layer.
 
     EXPERIMENT may also be the folder of a finished run. With --init all every
@@ -28,21 +30,26 @@ def inspect(experiment: str, json_: bool, **options: Any) -> None:
     from minisig.diagnostics.inspection import inspect_network
     from minisig.diagnostics.memory import remembered
     from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
+    from minisig.initializers.draws import DRAWS
+    from minisig.jsonable import jsonable
     from minisig.report.inspection import comparison_text, inspection_text
     from minisig.training.restore import restore
     from minisig.training.run import build_network
 
     every = options["init"] == "all"
     if experiment not in EXPERIMENTS and Path(experiment).is_dir():
+        if given := [name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]:
+            raise click.UsageError(f"a finished run is inspected as it is; leave out {', '.join(given)}.")
         config, data, net = restore(Path(experiment))
         nets = {config.network.init: net}
         every = False
     else:
-        given = overrides(**{**options, "init": None} if every else options)
-        config = configure(experiment, given)
+        settings = overrides(**{**options, "init": None} if every else options)
+        config = configure(experiment, settings)
         data = load(config.data, seed=config.seed)
-        inits = PAPER_INITS if every else (config.network.init,)
-        nets = {init: build_network(configure(experiment, given | {"network.init": init}), data) for init in inits}
+        able = DRAWS if config.network.model == "lstm" else PAPER_INITS
+        inits = [init for init in PAPER_INITS if init in able] if every else [config.network.init]
+        nets = {init: build_network(configure(experiment, settings | {"network.init": init}), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
     found = {init: inspect_network(net, batch) for init, net in nets.items()}
     memory = {init: remembered(net, data) if isinstance(data.train, Sequences) else None for init, net in nets.items()}
@@ -50,7 +57,7 @@ def inspect(experiment: str, json_: bool, **options: Any) -> None:
         shown = {init: found[init].as_json() | _memory(memory[init]) for init in nets}
         about = {"experiment": config.experiment, "model": config.network.model, "seed": config.seed}
         one = {"init": config.network.init, **shown[next(iter(shown))]}
-        click.echo(json.dumps(about | ({"inits": shown} if every else one)))
+        click.echo(json.dumps(jsonable(about | ({"inits": shown} if every else one))))
     elif every:
         click.echo(comparison_text(config, found, memory))
     else:

@@ -132,6 +132,6 @@ def overrides(settings: tuple[str, ...], **options: Any) -> dict[str, Any]:
             raise click.BadParameter(f"{setting!r}: expected NAME=VALUE, such as data.delay=50.", param_hint="--set")
         try:
             given[name] = json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             given[name] = text  # a word, which needs no quotes
     return given

@@ -1,7 +1,6 @@
 """minisig theory: the numbers of one neuron."""
 
 import json
-import math
 
 import click
 
@@ -40,11 +39,12 @@ def theory(mu: float, sigma: float | None, json_: bool) -> None:
     minisig theory --sigma 1.7488        where the true entropy is largest
     minisig theory --mu 1 --json
     """
+    from minisig.jsonable import jsonable
     from minisig.theory.describe import describe
 
     numbers = describe(mu, sigma)
     if json_:
-        click.echo(json.dumps({name: value if math.isfinite(value) else None for name, value in numbers.items()}))
+        click.echo(json.dumps(jsonable(numbers)))
         return
     for name, value in numbers.items():
-        click.echo(f"{ROWS[name]:<46}{value:>16.10f}")
+        click.echo(f"{ROWS[name]:<46}{value:>18.11g}")

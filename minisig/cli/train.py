@@ -31,7 +31,7 @@ def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None
     minisig train ptb --model lstm --iterations 2000
     minisig train ptb --data FOLDER                your train, valid and test.txt
 
-    Options left out have the experiment's values.
+    Options without a default have the experiment's values.
     """
     from minisig.cli.progress import progress
     from minisig.experiments import configure

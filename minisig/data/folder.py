@@ -7,11 +7,11 @@ from minisig.errors import DataError
 
 
 def data_folder(name: str, files: str) -> Path:
-    """$MINISIG_DATA/name, else that in minisig's folder of the user's cache; it must be there."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(os.environ.get("MINISIG_DATA") or cache / "minisig") / name
-    if not folder.is_dir():
-        raise DataError(
-            f"{folder} is not there: put {files} into it, or set MINISIG_DATA to the folder that holds {name}/"
-        )
-    return folder
+    """$MINISIG_DATA/name, or that in minisig's folder of the user's cache, whichever is there first."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minisig"
+    homes = [Path(os.environ["MINISIG_DATA"]), cache] if os.environ.get("MINISIG_DATA") else [cache]
+    for home in homes:
+        if (home / name).is_dir():
+            return home / name
+    places = " nor ".join(str(home / name) for home in homes)
+    raise DataError(f"no folder {places}: put {files} there, or set MINISIG_DATA to the folder that holds {name}/")

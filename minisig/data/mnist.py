@@ -1,7 +1,7 @@
 """MNIST: 60,000 + 10,000 handwritten digits of 28×28 pixels, as IDX files.
 
-Pixels 0 … 255 become [−1, 1]; the last 10,000 training images are held out to select on. The files are looked for under
-their public names, gzipped or not, in $MINISIG_DATA/mnist and in minisig's folder of the user's cache.
+Pixels 0 … 255 become [−1, 1]; the last sixth of the training images, 10,000, is held out to select on. The files are
+looked for under their public names, gzipped or not, in $MINISIG_DATA/mnist and in minisig's folder of the user's cache.
 
 An IDX file is a big-endian header, two zero bytes, a type (8 for unsigned bytes), the number of axes and the length
 of each, and then the bytes themselves. (Y. LeCun, C. Cortes, C. Burges.)
@@ -20,7 +20,6 @@ from minisig.data.dataset import Dataset, Split
 from minisig.data.folder import data_folder
 from minisig.errors import DataError
 
-HELD_OUT = 10_000
 UNSIGNED_BYTES = 8
 MOST_BYTES = 2**31
 NAMES = {
@@ -35,14 +34,15 @@ def load_mnist(folder: Path | None = None) -> Dataset:
     x, y = _images(folder, "train")
     x_test, y_test = _images(folder, "test")
     classes = int(y.max()) + 1
-    if len(x) <= HELD_OUT:
-        raise DataError(f"{folder}: {len(x)} training images, of which {HELD_OUT} are held out; more are needed")
+    held_out = len(x) // 6
+    if held_out == 0:
+        raise DataError(f"{folder}: {len(x)} training images are too few to hold a sixth of them out")
     if x_test.shape[1] != x.shape[1] or y_test.max() >= classes:
         raise DataError(f"{folder}: test images or labels do not fit the training ones")
     return Dataset(
         name=folder.name,
-        train=Split(_scaled(x[:-HELD_OUT]), y[:-HELD_OUT]),
-        valid=Split(_scaled(x[-HELD_OUT:]), y[-HELD_OUT:]),
+        train=Split(_scaled(x[:-held_out]), y[:-held_out]),
+        valid=Split(_scaled(x[-held_out:]), y[-held_out:]),
         test=Split(_scaled(x_test), y_test),
         classes=classes,
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minisig.diagnostics.trace import Trace
 from minisig.gradients import rows
 from minisig.layers import ACTIVATIONS, RNN, Sigmoid
+from minisig.trace import Trace
 
 SATURATED = 0.05  # an activity is saturated in the outer twentieth of its range on either side
 MOST_LOGITS = 20_000  # whose entropy is estimated
@@ -58,10 +58,10 @@ def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatis
     neuron_std = np.sqrt(z.var(axis=0).mean())
     z = z.reshape(-1)
     u, g = slope * z, expit(slope * z)
-    some = u[:: -(-len(u) // MOST_LOGITS)]
+    some = u if len(u) <= MOST_LOGITS else np.random.default_rng(0).choice(u, MOST_LOGITS, replace=False)
     log_slope = -np.abs(some) - 2 * np.log1p(np.exp(-np.abs(some)))
     with np.errstate(divide="ignore"):  # logits that do not vary carry no information: −∞
-        carried = differential_entropy(some) + log_slope.mean() + np.log(scale)
+        carried = differential_entropy(some, method="vasicek") + log_slope.mean() + np.log(scale)
         gaussian = entropy(u.mean(), u.std()) + np.log(scale) if u.std() > LEAST else -np.inf
     return LayerStatistics(
         name=name,

@@ -2,7 +2,7 @@
 
 Let y^k be the activities of hidden layer k (or the state at step k) and t the last one before the loss. Then
 
-    ∂L/∂y^k = ∂L/∂y^t · Π_{l=k+1..t} W_l diag(f′(z^l))          t − k factors
+    ∂L/∂y^k = ∂L/∂y^t · Π_{l=t..k+1} diag(f′(z^l)) W_lᵀ          t − k factors, activities being rows
 
     measured                       ‖∂L/∂y^k‖
     product with real derivatives  ‖∂L/∂y^t‖ Π ‖W_l diag(f′(z^l))‖₂
@@ -13,22 +13,23 @@ each no smaller than the one before. The paper gives the product t − k − 1 f
 last two kinds that falls towards 0 proves that the gradient vanishes; one that grows proves nothing, and at real
 widths the last is loose by many decades. So the four are shown together.
 
-Norms are over some examples of the batch. The real derivatives differ from example to example, and the largest factor
+The measured gradient is followed back in float64 with f′ from the logits, exact where activities saturate. Norms are
+over some examples of the batch. The real derivatives differ from example to example, and the largest factor
 over them is taken, which keeps the bound.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import inf, log10
+from math import inf, isfinite, log10
 from typing import Any
 
 import numpy as np
 
 from minisig.diagnostics.spectral import Matrix, spectral_norms
-from minisig.diagnostics.trace import Trace
 from minisig.errors import UsageError
-from minisig.layers import ACTIVATIONS, RNN, Dense
+from minisig.layers import ACTIVATIONS, RNN, Dense, Dropout
 from minisig.theory import derivative
+from minisig.trace import Trace
 
 EXAMPLES = 10  # of the batch; every factor is a largest singular value for each
 DEAD, EXPLODED = 1e-2, 1e2  # a gradient that has changed by such a factor on its way
@@ -67,6 +68,8 @@ class Bounds:
     @property
     def verdict(self) -> str:
         start, end = self.rows[0].measured, self.rows[-1]
+        if not (isfinite(start) and isfinite(end.measured)):
+            return VERDICTS["explodes"]
         if start > 0 and end.spectral < DEAD * start:  # it holds whatever the data, as the looser Frobenius one does
             return VERDICTS["guaranteed"]
         if not end.measured > DEAD * start:
@@ -83,7 +86,6 @@ class Link:
     """One factor of the chain: y^l from y^{l−1} through W and an activation of slopes f′(z^l)."""
 
     name: str  # of y^{l−1}
-    delta: Matrix  # (S, n), ∂L/∂y^{l−1}
     W: Matrix  # (n, m)
     slopes: Matrix  # (S, m)
     steepest: float  # max f′
@@ -100,12 +102,13 @@ def vanishing_bounds(trace: Trace) -> Bounds:
     for link in links:
         if id(link.W) not in known:
             whole = float(np.linalg.norm(link.W))
-            known[id(link.W)] = min(float(spectral_norms(link.W)[0]), whole), whole
+            known[id(link.W)] = min(float(spectral_norms(link.W, upper=True)[0]), whole), whole
         largest, whole = known[id(link.W)]
         # Each factor is an upper bound of the one before it, so the smaller of the two is one as well.
-        factor = min(float(spectral_norms(link.W, link.slopes).max()), largest * float(link.slopes.max()))
+        factor = min(float(spectral_norms(link.W, link.slopes, upper=True).max()), largest * float(link.slopes.max()))
+        delta = (delta * link.slopes) @ link.W.T
         real, spectral, frobenius = real * factor, spectral * largest * link.steepest, frobenius * whole * link.steepest
-        rows.append(Bound(start, link.name, float(np.linalg.norm(link.delta)), real, spectral, frobenius))
+        rows.append(Bound(start, link.name, float(np.linalg.norm(delta)), real, spectral, frobenius))
     return Bounds(rows)
 
 
@@ -114,7 +117,8 @@ def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
     hidden = [name for name, layer in trace.layers.items() if isinstance(layer, tuple(ACTIVATIONS.values()))]
     if not hidden:
         raise UsageError("bounds need a hidden layer of sigmoids, or a sigmoid RNN; this network has neither")
-    names = list(trace.layers)
+    # Dropout that was off hands its input on.
+    names = [n for n, layer in trace.layers.items() if not (isinstance(layer, Dropout) and trace.caches[n] is None)]
     links = []
     for before, after in zip(reversed(hidden[:-1]), reversed(hidden[1:]), strict=True):
         dense = names[names.index(after) - 1]
@@ -127,7 +131,6 @@ def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
         links.append(
             Link(
                 before,
-                host(trace.deltas[before])[:EXAMPLES].astype(np.float64),
                 host(layer.params["W"]).astype(np.float64),
                 slope * scale * derivative(slope * z),
                 slope * scale / 4,
@@ -143,9 +146,5 @@ def _through_time(trace: Trace, name: str) -> tuple[str, Matrix, list[Link]]:
     Wh = host(layer.params["Wh"]).astype(np.float64)
     slopes = derivative(host(trace.caches[name].z)[:, :EXAMPLES].astype(np.float64))  # (T, S, H)
     delta = host(trace.deltas[name])[-1, :EXAMPLES].astype(np.float64)  # the last step's loss reaches only its state
-    start, T = delta, len(slopes)
-    links = []
-    for t in range(T - 1, 0, -1):
-        delta = (delta * slopes[t]) @ Wh.T
-        links.append(Link(f"{name}[{t - 1}]", delta, Wh, slopes[t], 0.25))
-    return f"{name}[{T - 1}]", start, links
+    steps = range(len(slopes) - 1, 0, -1)
+    return f"{name}[{len(slopes) - 1}]", delta, [Link(f"{name}[{t - 1}]", Wh, slopes[t], 0.25) for t in steps]

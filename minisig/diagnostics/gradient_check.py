@@ -83,6 +83,7 @@ def check_gradients(
     def loss() -> complex:
         return complex(softmax_cross_entropy(exact.advance(point, states, masks())[0], labels, exact.backend)[0])
 
+    labels = np.asarray(labels)
     double = net.on(NumpyBackend("float64"))
     trace = double.trace(x, labels, masks(), states, input_gradient=True)
     backward = {name: g.dense(double.backend) for name, g in trace.gradients.items()}
@@ -99,7 +100,7 @@ def _worst(
     chosen = np.sort(rng.choice(w.size, size=min(entries, w.size), replace=False))
     steps = np.array([_derivative(w, np.arange(w.size) == i, loss) for i in chosen])
     size = np.abs(steps).max() or 1.0
-    errors = np.abs(dw.ravel()[chosen] - steps)
+    errors = np.nan_to_num(np.abs(dw.ravel()[chosen] - steps), nan=np.inf)  # a backward that is not a number is wrong
     i = int(errors.argmax())
     index = ", ".join(str(k) for k in np.unravel_index(chosen[i], w.shape))
     entry = Mismatch(float(errors[i] / size), f"{name}[{index}]", dw.flat[chosen[i]], steps[i])
@@ -107,7 +108,7 @@ def _worst(
     direction = rng.standard_normal(w.size)
     product, along = dw.ravel() @ direction, _derivative(w, direction, loss)
     # The sum over a random direction grows like the gradient's norm, and its rounding error with it.
-    error = float(abs(product - along) / max(size, np.linalg.norm(dw)))
+    error = float(np.nan_to_num(abs(product - along) / max(size, np.linalg.norm(dw)), nan=np.inf))
     whole = Mismatch(error, f"{name} along a random direction", product, along)
     return max(entry, whole, key=lambda mismatch: mismatch.error)
 

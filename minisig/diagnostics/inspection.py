@@ -1,7 +1,6 @@
 """Everything `minisig inspect` shows of one network on one batch."""
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from minisig.diagnostics.bounds import Bounds, vanishing_bounds
 from minisig.diagnostics.spectral import spectral_norms
 from minisig.errors import UsageError
 from minisig.gradients import layer_norms
+from minisig.jsonable import jsonable
 from minisig.network import Network
 
 
@@ -22,12 +22,14 @@ class Inspection:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, with None for what is not a number."""
-        rows = self.bounds.as_dicts() if self.bounds else []
-        return {
-            "layers": [_plain(row) for row in self.layers],
-            "bounds": [_plain(row) for row in rows],
-            "verdict": self.bounds.verdict if self.bounds else None,
-        }
+        plain: dict[str, Any] = jsonable(
+            {
+                "layers": self.layers,
+                "bounds": self.bounds.as_dicts() if self.bounds else [],
+                "verdict": self.bounds.verdict if self.bounds else None,
+            }
+        )
+        return plain
 
 
 def inspect_network(net: Network, batch: Batch) -> Inspection:
@@ -62,7 +64,3 @@ def inspect_network(net: Network, batch: Batch) -> Inspection:
     except UsageError:  # an LSTM, or no hidden layer
         bounds = None
     return Inspection(layers, bounds)
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()}

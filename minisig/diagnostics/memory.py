@@ -1,4 +1,4 @@
-"""What an untrained recurrent network remembers, measured on the copy-memory task.
+"""What a recurrent network remembers, trained or not, measured on the copy-memory task.
 
     recall          a ridge regression reads the three symbols from the state before the first has to be said
     sensitivity     ‖∂h_T/∂h_1‖₂, the largest amplification of a change of the first state until the last

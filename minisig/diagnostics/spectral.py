@@ -3,7 +3,7 @@
 Golub–Kahan–Lanczos bidiagonalization of A = W diag(s), for many s at once: each step is one product with W and one
 with Wᵀ for all of them together. After k steps the largest singular value of the small bidiagonal matrix lies below
 that of A, by a relative error that falls like (ln n / k)². 60 steps leave less than TOLERANCE for any spectrum met in
-practice; the result is rounded up by it so that it serves in an upper bound.
+practice; rounded up by it, the result serves in an upper bound.
 """
 
 from typing import Any
@@ -18,13 +18,16 @@ STEPS = 60
 TOLERANCE = 1e-3
 
 
-def spectral_norms(W: Matrix, scales: Matrix | None = None) -> Matrix:
-    """‖W diag(s)‖₂ for every row s of scales (S, m), W (n, m); without scales just ‖W‖₂, as (1,)."""
+def spectral_norms(W: Matrix, scales: Matrix | None = None, *, upper: bool = False) -> Matrix:
+    """‖W diag(s)‖₂ for every row s of scales (S, m), W (n, m); without scales just ‖W‖₂, as (1,).
+
+    `upper` rounds up by TOLERANCE what is not exact.
+    """
     W = np.asarray(W, dtype=np.float64)
     s = np.ones((1, W.shape[1])) if scales is None else np.asarray(scales, dtype=np.float64)
     if min(W.shape) <= EXACT:
         return np.array([np.linalg.svd(W * row, compute_uv=False)[0] for row in s])
-    return _lanczos(W, s) * (1 + TOLERANCE)
+    return _lanczos(W, s) * (1 + TOLERANCE if upper else 1.0)
 
 
 def _lanczos(W: Matrix, s: Matrix) -> Matrix:

@@ -1,6 +1,7 @@
 """The experiments as data: a row each, nothing else to write for a new one."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 
 from minisig.errors import UsageError, require_known
 from minisig.initializers import INITIALIZERS
+from minisig.layers import ACTIVATIONS
 from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
 
 MNIST = Config(
@@ -101,6 +103,10 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
         overrides = LSTM.get(experiment, {}) | overrides
     fields = msgspec.to_builtins(EXPERIMENTS[experiment])
     for name, value in overrides.items():
+        if name == "experiment":
+            raise UsageError("the experiment is named first on the command line, it is not a setting")
+        if isinstance(value, float) and not isfinite(value):
+            raise UsageError(f"{name}: expected a finite number, got {value}")
         *path, last = name.split(".")
         inner = fields
         for step in path:
@@ -113,4 +119,5 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting: {error}") from None
     require_known("init", config.network.init, INITIALIZERS)
+    require_known("activation", config.network.activation, ACTIVATIONS)
     return config

@@ -27,19 +27,19 @@ from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import DRAWS, orthogonal, uniform
 from minisig.initializers.ep import EP, on_ellipse
 from minisig.initializers.inputs import Inputs, Matrix, Target
-from minisig.initializers.lsuv import MOST_ROUNDS, TOLERANCE
 from minisig.theory import output_variance
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
 
 MODES = ("recurrent", "joint")
+TOLERANCE, MOST_ROUNDS = 0.02, 20  # of lsuv; through the state the logits are not linear in the weights
 FRESH = 0.5  # the state before the first step
 
 
 @dataclass(frozen=True)
 class RecurrentOptions:
     mode: str = "recurrent"
-    radius: float | None = None  # of Wh's columns under EP; None for σ/√k = 5.16
+    radius: float | None = None  # of Wh's columns under EP; None for what the mode says (5.16 in "recurrent")
     input_rms: float = 0.1
     forget_bias: float = 1.0
 
@@ -53,8 +53,8 @@ def initialize_recurrent(
     tokens: Any = None,
     frequencies: Any = None,
     options: RecurrentOptions | None = None,
-) -> tuple[dict[str, Params], Account]:
-    """Parameters by layer name, "embedding", "rnn0", …, "dense", and their account; see network.recurrent."""
+) -> tuple[dict[str, Params], Account | None]:
+    """Parameters by layer name, "embedding", "rnn0", …, "dense", and an RNN's account; see network.recurrent."""
     options = options or RecurrentOptions()
     known = DRAWS if model == "lstm" else [*EP, "lsuv", *DRAWS]
     require_known("init for an LSTM" if model == "lstm" else "init", init, known)
@@ -75,15 +75,17 @@ def initialize_recurrent(
     for i, H in enumerate(hidden):
         rngs = next(children), next(children)
         if model == "lstm":
-            weights[f"lstm{i}"] = _lstm_cell(init, x.shape[-1], H, rngs, options.forget_bias)
-            x = np.empty((*x.shape[:-1], H))
+            weights[f"lstm{i}"] = _lstm_cell(init, ([hidden[0], *hidden][i], H), rngs, options.forget_bias)
             continue
-        cell = _rnn_cell(init, x, inputs if i == 0 else None, H, rngs, options)
+        cell, target = _rnn_cell(init, x, inputs if i == 0 else None, H, rngs, options)
         z, x = unroll(x, cell)
         weights[f"rnn{i}"] = cell
-        target = Target(0.0, EP[init][1]()) if init in EP else Target(std=1.0 if init == "lsuv" else None)
         rows.append(_row(f"rnn{i}", (len(cell["Wx"]) + H, H), target, z))
-    weights["dense"] = _output(init, x, vocabulary, next(children))
+    output, target = _output(init, x, (hidden[-1], vocabulary), next(children))
+    weights["dense"] = output
+    if model == "lstm":
+        return weights, None
+    rows.append(_row("dense", output["W"].shape, target, x @ output["W"] + output["b"]))
     return weights, Account(init, f"measured on {sample.shape[0]}×{sample.shape[1]} tokens", rows)
 
 
@@ -104,7 +106,7 @@ def _rnn_cell(
     H: int,
     rngs: tuple[Generator, Generator],
     options: RecurrentOptions,
-) -> Params:
+) -> tuple[Params, Target]:
     n = x.shape[-1]
     if init in EP:
         draw, radius = EP[init]
@@ -120,7 +122,8 @@ def _rnn_cell(
             c_h = options.radius**2 * k
         Wx = on_ellipse(draw(n, H, rngs[0]), inputs.variance, c_x)
         Wh = on_ellipse(draw(H, H, rngs[1]), np.full(H, k), c_h)
-        return {"Wx": Wx, "Wh": Wh, "b": -inputs.mean @ Wx - 0.5 * Wh.sum(axis=0)}
+        b = -inputs.mean @ Wx - 0.5 * Wh.sum(axis=0)
+        return {"Wx": Wx, "Wh": Wh, "b": b}, Target(0.0, np.sqrt(c_x + c_h))
     draw = orthogonal if init == "lsuv" else DRAWS[init]
     cell = {"Wx": draw(n, H, rngs[0]), "Wh": draw(H, H, rngs[1]), "b": np.zeros(H)}
     if init == "lsuv":
@@ -130,29 +133,29 @@ def _rnn_cell(
                 break
             cell["Wx"] /= np.sqrt(variance)
             cell["Wh"] /= np.sqrt(variance)
-    return cell
+    return cell, Target(std=1.0 if init == "lsuv" else None)
 
 
-def _lstm_cell(init: str, n: int, H: int, rngs: tuple[Generator, Generator], forget_bias: float) -> Params:
-    draw = DRAWS[init]
+def _lstm_cell(init: str, sizes: tuple[int, int], rngs: tuple[Generator, Generator], forget_bias: float) -> Params:
+    draw, (n, H) = DRAWS[init], sizes
     Wx, Wh = (np.concatenate([draw(m, H, rng) for _ in range(4)], axis=1) for m, rng in zip((n, H), rngs, strict=True))
     b = np.zeros(4 * H)
     b[H : 2 * H] = forget_bias
     return {"Wx": Wx, "Wh": Wh, "b": b}
 
 
-def _output(init: str, h: Matrix, vocabulary: int, rng: Generator) -> Params:
-    H = h.shape[-1]
+def _output(init: str, h: Matrix, sizes: tuple[int, int], rng: Generator) -> tuple[Params, Target]:
+    H, vocabulary = sizes
     if init in EP:
         draw, radius = EP[init]
         sigma = radius()
         W = on_ellipse(draw(H, vocabulary, rng), np.full(H, float(output_variance(0.0, sigma))), sigma**2)
-        return {"W": W, "b": -0.5 * W.sum(axis=0)}
+        return {"W": W, "b": -0.5 * W.sum(axis=0)}, Target(0.0, sigma)
     W = (orthogonal if init == "lsuv" else DRAWS[init])(H, vocabulary, rng)
     if init == "lsuv":
         variance = (h @ W).var()
         W /= np.sqrt(variance) if variance else 1.0
-    return {"W": W, "b": np.zeros(vocabulary)}
+    return {"W": W, "b": np.zeros(vocabulary)}, Target(std=1.0 if init == "lsuv" else None)
 
 
 def _row(layer: str, shape: tuple[int, int], target: Target, z: Matrix) -> LayerAccount:

@@ -14,7 +14,7 @@ B = 2.0 / 3.0
 
 
 class ScaledTanh:
-    slope, scale, centre = 2 * B, 2 * A, 0.0  # y = centre + scale · (g(slope · z) − ½), see initializers.ep
+    slope, scale, centre = 2 * B, 2 * A, 0.0  # y = centre + scale · (g(slope · z) − ½), see initializers.inputs
 
     def __init__(self) -> None:
         self.params: dict[str, Array] = {}

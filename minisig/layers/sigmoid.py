@@ -9,7 +9,7 @@ from minisig.gradients import Gradient
 
 
 class Sigmoid:
-    slope, scale, centre = 1.0, 1.0, 0.5  # y = centre + scale · (g(slope · z) − ½), see initializers.ep
+    slope, scale, centre = 1.0, 1.0, 0.5  # y = centre + scale · (g(slope · z) − ½), see initializers.inputs
 
     def __init__(self) -> None:
         self.params: dict[str, Array] = {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minisig.diagnostics.bounds import DEAD
+from minisig.diagnostics.bounds import DEAD, EXPLODED
 from minisig.report.tables import abridged, columns, network
 from minisig.training.config import Config
 
@@ -33,7 +33,8 @@ def _result(summary: Mapping[str, Any]) -> str:
     loss = f"test loss {summary['test_loss']:.4f}"
     if "test_error" in summary:
         return f"test error {summary['test_error']:.2f} %, {loss}"
-    baselines = ", ".join(f"{name} {value:,.6g}" for name, value in summary["baselines"].items())
+    names = {"unigram": "unigram on the validation text"}
+    baselines = ", ".join(f"{names.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
     recall = f", recall {summary['test_recall']:.1f} %" if "test_recall" in summary else ""
     return f"test perplexity {summary['test_perplexity']:.6g} ({baselines}){recall}, {loss}"
 
@@ -42,6 +43,7 @@ def _verdict(layers: Sequence[Mapping[str, Any]], init: str) -> str:
     first, last = layers[0]["gradient_norm_first"], layers[-1]["gradient_norm_first"]
     share = first / last if last else 0.0
     sentence = f"at the start the first layer's gradient was {share:.2g} of the last one's: "
-    if share >= DEAD:
+    if DEAD <= share <= EXPLODED:
         return sentence + "alive"
-    return sentence + "vanished" + ("" if init == "random+ep" else "\ntry --init random+ep")
+    advice = "" if init == "random+ep" else "\ntry --init random+ep"
+    return sentence + ("vanished" if share < DEAD else "exploded") + advice

@@ -1,6 +1,7 @@
 """Tables as text: columns, numbers, and what to leave out."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from minisig.training.config import Config
@@ -36,5 +37,6 @@ def network(config: Config, *, init: bool = True) -> str:
     sizes = config.network.hidden
     alike = len(sizes) > 1 and len(set(sizes)) == 1
     hidden = f"{len(sizes)} hidden layers of {sizes[0]}" if alike else "hidden " + "-".join(map(str, sizes))
-    words = [config.experiment, config.network.init] if init else [config.experiment]
+    data = f"{config.experiment} on {Path(config.data.path).name}" if config.data.path else config.experiment
+    words = [data, config.network.init] if init else [data]
     return " · ".join([*words, f"{config.network.model}, {hidden}"])

@@ -24,15 +24,20 @@ def expectation(f: Callable[[Any], Any], mu: Values, sigma: Values) -> Values:
     exp(−2π² / (σ·step)): a step of 1/(4 max(1, σ)) leaves nothing but rounding.
     """
     mu, sigma = np.asarray(mu, dtype=float), positive(sigma)
-    if np.any(np.abs(mu) > MOST):
-        raise UsageError(f"mu must lie between −{MOST:g} and {MOST:g}, got {mu}")
-    if np.any((sigma < LEAST) | (sigma > MOST)):
-        raise UsageError(f"sigma must lie between {LEAST:g} and {MOST:g}, got {sigma}")
+    check_range(mu, sigma)
     half = int(np.ceil(REACH * 4 * np.maximum(1.0, sigma).max()))
     t = np.linspace(-REACH, REACH, 2 * half + 1)
     weights = np.exp(-0.5 * t**2)
     values = f(mu[..., None] + sigma[..., None] * t)
     return (values @ (weights / weights.sum()))[()]
+
+
+def check_range(mu: Values, sigma: Values) -> None:
+    """Refuse numbers for which the quadrature would be inexact or endless."""
+    if not np.all(np.abs(mu) <= MOST):
+        raise UsageError(f"mu must lie between −{MOST:g} and {MOST:g}, got {mu}")
+    if not np.all((np.asarray(sigma) >= LEAST) & (np.asarray(sigma) <= MOST)):
+        raise UsageError(f"sigma must lie between {LEAST:g} and {MOST:g}, got {sigma}")
 
 
 def positive(sigma: Values) -> Any:

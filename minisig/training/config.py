@@ -6,8 +6,9 @@ import msgspec
 
 from minisig.data.config import DataConfig
 
-Count = Annotated[int, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(gt=0, le=10**9)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
+Length = Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)]
 Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
@@ -18,9 +19,9 @@ class NetworkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     activation: str = "sigmoid"  # of an mlp
     dropout: Share = 0.0
     ep_mode: Literal["recurrent", "joint"] = "recurrent"  # of an rnn under EP, as are the next two
-    radius: Positive | None = None  # norm of the recurrent weights of a neuron; None for EP's own
-    input_rms: Positive = 0.1  # of the inputs' part of the logits
-    forget_bias: float = 1.0  # of an lstm
+    radius: Length | None = None  # norm of the recurrent weights of a neuron; None for EP's own
+    input_rms: Length = 0.1  # of the inputs' part of the logits
+    forget_bias: Annotated[float, msgspec.Meta(ge=-1e3, le=1e3)] = 1.0  # of an lstm
 
 
 class OptimizerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

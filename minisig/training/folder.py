@@ -19,6 +19,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from minisig.errors import MinisigError, UsageError
+from minisig.jsonable import jsonable
 
 
 class RunFolder:
@@ -33,9 +34,11 @@ class RunFolder:
             if self.numbered:
                 self._make_new()
             else:
+                if self.path.exists() and not self.path.is_dir():
+                    raise UsageError(f"{self.path} is a file; choose a folder for the run")
                 self.path.mkdir(parents=True, exist_ok=True)
-                if any(self.path.glob("*.json*")):
-                    raise UsageError(f"{self.path} already holds a run; choose another --out or remove it")
+                if (self.path / "config.json").exists():
+                    raise UsageError(f"{self.path} already holds a run; choose another folder")
             self._replace("config.json", config)
 
     def _make_new(self) -> None:
@@ -53,7 +56,7 @@ class RunFolder:
     def log(self, record: Mapping[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
         with self._writing(), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+            file.write(json.dumps(jsonable(record), allow_nan=False) + "\n")
 
     def finish(self, params: Mapping[str, np.ndarray], summary: Mapping[str, Any]) -> None:
         """Write the selected parameters and, last of all, the summary."""
@@ -61,7 +64,7 @@ class RunFolder:
         contiguous = {name: np.ascontiguousarray(w) for name, w in params.items()}
         with self._writing():
             self._replace("best.safetensors", save(contiguous))
-            self._replace("summary.json", json.dumps(summary, indent=2).encode())
+            self._replace("summary.json", json.dumps(jsonable(summary), indent=2, allow_nan=False).encode())
 
     def _replace(self, name: str, content: bytes) -> None:
         temporary = self.path / f".{name}.tmp"

@@ -12,13 +12,13 @@ import numpy as np
 
 from minisig.data import Dataset
 from minisig.diagnostics.activations import activation_statistics
-from minisig.diagnostics.trace import Trace
 from minisig.errors import Diverged
 from minisig.gradients import clip_factor, evaluated, global_norm, gradient_norms, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
 from minisig.optimizers import Adam, Momentum, Optimizer
 from minisig.seeds import stream
+from minisig.trace import Trace
 from minisig.training.config import Config, OptimizerConfig
 from minisig.training.evaluate import Score, evaluate
 from minisig.training.schedules import learning_rate
@@ -49,7 +49,9 @@ class Training:
         config = self.config
         for iteration in range(1, config.iterations + 1):
             validating = iteration % config.validate_every == 0 or iteration == config.iterations
-            measuring = config.statistics_every is not None and (iteration - 1) % config.statistics_every == 0
+            measuring = config.statistics_every is not None and (
+                iteration % config.statistics_every == 0 or iteration == 1
+            )
             logging = iteration % config.log_every == 0 or iteration == 1 or validating or measuring
             with np.errstate(over="ignore", invalid="ignore"):  # what they warn of is reported by _observe
                 trace, norms = self.step(iteration)
@@ -69,7 +71,7 @@ class Training:
         trace = self.net.trace(batch.x, batch.labels, rng, {} if batch.fresh else self.states)
         self.states = trace.states
         gradients, backend = trace.gradients, self.net.backend
-        if self.optimizer.needs_matrices:
+        if self.optimizer.needs_matrices and config.optimizer.clip:  # once for their norms and for the update
             gradients = evaluated(gradients, backend)
         norms = gradient_norms(gradients, backend) if config.optimizer.clip else {}
         self.optimizer.update(
@@ -84,7 +86,7 @@ class Training:
     def _observe(self, iteration: int, trace: Trace, norms: dict[str, float]) -> Record:
         loss = float(trace.loss)
         total = global_norm(norms)
-        self._require_sane(iteration, loss, total)
+        self._require_sane(iteration, loss, total, updates=iteration - 1)
         activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
         return {
             "iteration": iteration,
@@ -96,17 +98,17 @@ class Training:
             "activation_std": {name: float(y.std()) for name, y in activities.items()},
         }
 
-    def _require_sane(self, iteration: int, loss: float, gradient_norm: float = 0.0) -> None:
-        if not (loss < DIVERGED and isfinite(gradient_norm)):
-            raise Diverged(
-                f"diverged at iteration {iteration}: loss {loss:g}, gradient norm {gradient_norm:g}; "
-                f"lower the learning rate, now {self.config.optimizer.learning_rate:g}"
-            )
+    def _require_sane(self, iteration: int, loss: float, gradient_norm: float = 0.0, *, updates: int) -> None:
+        if loss < DIVERGED and isfinite(gradient_norm):
+            return
+        rate = self.config.optimizer.learning_rate
+        advice = f"lower the learning rate, now {rate:g}" if updates else "look at the data and the initialization"
+        raise Diverged(f"diverged at iteration {iteration}: loss {loss:g}, gradient norm {gradient_norm:g}; {advice}")
 
     def _validate(self, iteration: int) -> Record:
         with np.errstate(over="ignore", invalid="ignore"):
             score = evaluate(self.net, self.data.valid)
-        self._require_sane(iteration, score.loss)
+        self._require_sane(iteration, score.loss, updates=iteration)
         if score.loss < self.best_score.loss:
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():

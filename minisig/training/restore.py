@@ -21,16 +21,20 @@ MOST_BYTES = {"config.json": 2**20, "best.safetensors": 2**32}
 
 def restore(folder: Path) -> tuple[Config, Dataset, Network]:
     """Configuration, data and the selected network of the run in `folder`."""
+    content, parameters = (_read(folder, name) for name in MOST_BYTES)
     try:
-        config = msgspec.json.decode(_read(folder, "config.json"), type=Config)
+        config = msgspec.json.decode(content, type=Config)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise DataError(f"{folder / 'config.json'}: {error}") from None
     data = load_data(config.data, seed=config.seed)
     net = build_network(config, data)
     try:
-        net.load(load(_read(folder, "best.safetensors")))
+        net.load(load(parameters))
     except (SafetensorError, UsageError, KeyError, ValueError) as error:
         raise DataError(f"{folder / 'best.safetensors'}: {error}") from None
+    for name, w in net.params.items():
+        if not net.backend.xp.isfinite(w).all():
+            raise DataError(f"{folder / 'best.safetensors'}: {name} has entries that are not finite")
     return config, data, net
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from minisig.data import DataConfig, load
-from minisig.data import mnist as module
 from minisig.data.mnist import read_idx
 from minisig.errors import DataError
 
@@ -19,9 +18,8 @@ def idx(array):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Twelve training and three test images of 2×3 pixels, the last four of the training part held out."""
-    monkeypatch.setattr(module, "HELD_OUT", 4)
+def folder(tmp_path):
+    """Twelve training and three test images of 2×3 pixels, the last two of the training part held out."""
     rng = np.random.default_rng(0)
     arrays = {
         "train-images-idx3-ubyte": rng.integers(0, 256, (12, 2, 3)),
@@ -42,9 +40,9 @@ def test_pixels_are_scaled_and_the_last_training_images_held_out(folder):
     path, arrays = folder
     data = read(path)
     pixels = arrays["train-images-idx3-ubyte"].reshape(12, 6)
-    np.testing.assert_allclose(data.train.x, pixels[:8] / 127.5 - 1, atol=1e-6)
-    np.testing.assert_allclose(data.valid.x, pixels[8:] / 127.5 - 1, atol=1e-6)
-    np.testing.assert_array_equal(data.valid.y, [3, 4, 0, 1])
+    np.testing.assert_allclose(data.train.x, pixels[:10] / 127.5 - 1, atol=1e-6)
+    np.testing.assert_allclose(data.valid.x, pixels[10:] / 127.5 - 1, atol=1e-6)
+    np.testing.assert_array_equal(data.valid.y, [0, 1])
     assert len(data.test.x) == 3
     assert data.classes == 5
 

@@ -24,10 +24,10 @@ def test_lanczos_lies_between_the_norm_and_its_tolerance_above(shape, kind):
     assert min(shape) > EXACT
     scales = rng.uniform(0.01, 0.25, (4, shape[1]))
     exact = [np.linalg.svd(W * s, compute_uv=False)[0] for s in scales]
-    found = spectral_norms(W, scales)
+    found = spectral_norms(W, scales, upper=True)
     assert (found >= exact).all()
     np.testing.assert_allclose(found, exact, rtol=1.5 * TOLERANCE)
-    assert spectral_norms(W)[0] == pytest.approx(np.linalg.norm(W, 2), rel=1.5 * TOLERANCE)
+    assert spectral_norms(W)[0] == pytest.approx(np.linalg.norm(W, 2), rel=0.5 * TOLERANCE)
 
 
 def test_small_matrices_are_exact():

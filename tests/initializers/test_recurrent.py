@@ -53,7 +53,8 @@ def test_joint_mode_splits_the_variance_evenly(copy):
 
 
 def test_an_explicit_radius_is_taken():
-    params, _ = weights("ortho+ep", radius=4.5)
+    params, account = weights("ortho+ep", radius=4.5)
+    assert account.layers[0].target.std == pytest.approx(np.sqrt(4.5**2 * 0.0589598258 + 0.1**2), rel=1e-8)
     np.testing.assert_allclose(np.linalg.norm(params["rnn0"]["Wh"], axis=0), 4.5, rtol=1e-9)
     # A square orthonormal matrix has columns of length 1 already: it stays orthogonal.
     np.testing.assert_allclose(params["rnn0"]["Wh"].T @ params["rnn0"]["Wh"], 4.5**2 * np.eye(H), atol=1e-9)
@@ -104,8 +105,10 @@ def test_the_lstm_has_a_forget_bias_and_orthonormal_gates(bias):
 def test_the_account_is_what_the_network_itself_does(copy):
     tokens, frequencies = copy
     net = recurrent(V, [H], init="ortho+ep", rng=0, tokens=tokens, frequencies=frequencies, dtype="float64")
-    z = net.trace(tokens, tokens).caches["rnn0"].z.reshape(-1, H)
-    (row,) = net.account.layers
+    trace = net.trace(tokens, tokens)
+    z = trace.caches["rnn0"].z.reshape(-1, H)
+    row, output = net.account.layers
+    assert output.std == pytest.approx(trace.outputs["dense"].std(), rel=1e-6)
     assert row.mean == pytest.approx(z.mean(), abs=1e-9)
     assert row.std == pytest.approx(z.std(), rel=1e-6)
     assert row.neuron_std == pytest.approx(np.sqrt(z.var(axis=0).mean()), rel=1e-6)

@@ -51,8 +51,13 @@ def rename(path):
     save_file({f"../{name}": w for name, w in load_file(path).items()}, path)
 
 
+def spoil(path):
+    arrays = load_file(path)
+    save_file(arrays | {"dense0.b": arrays["dense0.b"] * np.nan}, path)
+
+
 @pytest.mark.parametrize(
-    "damage", [cut, reshape, rename, lambda path: path.unlink(), lambda path: path.write_bytes(b"")]
+    "damage", [cut, reshape, rename, spoil, lambda path: path.unlink(), lambda path: path.write_bytes(b"")]
 )
 def test_damaged_parameters_are_refused(finished, damage):
     folder, _ = finished

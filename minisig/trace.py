@@ -19,12 +19,12 @@ class Trace:
     outputs: dict[str, Array]  # of each layer: logits z of dense layers, activities y of sigmoids
     caches: dict[str, Any]  # what each layer's forward kept for its backward: a recurrent layer's logits and states
     states: dict[str, Any]  # of recurrent layers, after the last step
-    deltas: dict[str, Array]  # ∂L/∂ of the same
+    deltas: dict[str, Array]  # ∂L/∂ of the outputs
     gradients: Gradients
     backend: Backend
 
     def logits(self) -> dict[str, Array]:
-        """z of every layer that has weights: (B, m), or (T, B, m) of a recurrent layer, step by step."""
+        """z of every layer that has weights and biases: (B, m), or (T, B, m) of a recurrent layer, step by step."""
         found = {}
         for name in self.layers:
             if f"{name}.b" in self.gradients:
