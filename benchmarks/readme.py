@@ -16,7 +16,10 @@ from benchmarks.quickstart import RESULTS
 from benchmarks.recurrent import RESULTS as RECURRENT
 
 MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
-TRACKING = "On mnist-deep with batches of 50 the norms of all gradients cost {percent:.1f} % of a step of {step_ms:.0f} ms (one thread, CPU time)."
+TRACKING = (
+    "On mnist-deep with batches of 50 the norms of all gradients cost {percent:.1f} % of a step of {step_ms:.0f} ms "
+    "(one thread, CPU time)."
+)
 README = Path(__file__).parent.parent / "README.md"
 
 
