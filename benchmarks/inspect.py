@@ -7,7 +7,7 @@ Writes results/inspect.json.
 
 import json
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from time import process_time
 from typing import Any
 
@@ -20,28 +20,25 @@ from minisig.training.loop import Training
 from minisig.training.run import build_network
 
 RESULTS = Path(__file__).parent / "results" / "inspect.json"
-ROUNDS, STEPS = 7, 5
+STEPS = 60
 
 
 def tracking() -> dict[str, Any]:
-    """CPU time of a training step of the deep network without and with the norm of every gradient, interleaved."""
+    """CPU time of a training step of the deep network, and of the norms of all its gradients as a share of it."""
     config = configure("mnist-deep")
     data = load(config.data)
     training = Training(build_network(config, data), data, config)
-    plain: list[float] = []
-    tracked: list[float] = []
-    iteration = 0
-    for _ in range(ROUNDS):
-        for times, track in ((plain, False), (tracked, True)):
-            started = process_time()
-            for _ in range(STEPS):
-                iteration += 1
-                trace, _ = training.step(iteration)
-                if track:
-                    trace.gradient_norms()
-            times.append((process_time() - started) / STEPS)
-    ratios = sorted(b / a for a, b in zip(plain, tracked, strict=True))
-    return {"step_ms": 1e3 * median(plain), "ratio": median(ratios), "ratios": [round(r, 4) for r in ratios]}
+    steps, norms = [], []
+    for iteration in range(1, STEPS + 1):
+        started = process_time()
+        trace, _ = training.step(iteration)
+        stepped = process_time()
+        trace.gradient_norms()
+        steps.append(stepped - started)
+        norms.append(process_time() - stepped)
+    shares = [norm / step for norm, step in zip(norms, steps, strict=True)]
+    tenth = quantiles(shares, n=10)
+    return {"step_ms": 1e3 * median(steps), "share": median(shares), "share_10": tenth[0], "share_90": tenth[-1]}
 
 
 def main() -> None:

@@ -36,6 +36,18 @@ class Trace:
         gradients: Mapping[str, Any] = self.gradients
         return {name: gradients[f"{name}.b"].dz.reshape(z.shape) for name, z in self.logits().items()}
 
+    def activity_gradients(self) -> dict[str, Array]:
+        """∂L/∂y of every activation and of every recurrent layer, there step by step with all that comes back in time."""
+        dz = self.logit_gradients()
+        found = {}
+        for name, layer in self.layers.items():
+            if "Wh" in layer.params:
+                found[name] = self.deltas[name].copy()
+                found[name][:-1] += dz[name][1:] @ layer.params["Wh"].T
+            elif hasattr(layer, "slope"):
+                found[name] = self.deltas[name]
+        return found
+
     def gradient_norms(self) -> dict[str, float]:
         """{'dense0.W': 1.31, …}: Euclidean norm of every parameter's gradient."""
         return gradient_norms(self.gradients, self.backend)

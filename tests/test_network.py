@@ -93,6 +93,8 @@ def test_logits_and_their_gradients_are_kept_layer_by_layer_and_step_by_step(bat
     assert list(trace.logits()) == list(trace.logit_gradients()) == ["dense0", "dense1", "dense2"]
     np.testing.assert_array_equal(trace.logits()["dense1"], trace.outputs["dense1"])
     np.testing.assert_array_equal(trace.logit_gradients()["dense1"], trace.deltas["dense1"])
+    assert list(trace.activity_gradients()) == ["sigmoid0", "sigmoid1"]
+    np.testing.assert_array_equal(trace.activity_gradients()["sigmoid1"], trace.deltas["sigmoid1"])
     tokens = np.random.default_rng(0).integers(0, 6, (9, 4))
     for model, init, width in (("rnn", "random+ep", 7), ("lstm", "glorot", 28)):
         net = recurrent(6, [7], model=model, init=init, dtype="float64")
@@ -101,7 +103,12 @@ def test_logits_and_their_gradients_are_kept_layer_by_layer_and_step_by_step(bat
         assert z.shape == dz.shape == (9, 4, width)
         # A bias moves every logit of its neuron alike: its gradient is the sum of theirs.
         np.testing.assert_allclose(dz.sum(axis=(0, 1)), trace.gradients[f"{model}0.b"].dense(net.backend), atol=1e-12)
-        y = trace.outputs[f"{model}0"]
+        y, dy = trace.outputs[f"{model}0"], trace.activity_gradients()[f"{model}0"]
+        if model == "rnn":
+            np.testing.assert_allclose(dz, dy * y * (1 - y), atol=1e-15)
+        else:  # the output gate sees nothing but h = o · tanh(c)
+            o, tanh_c = trace.caches["lstm0"].gates[..., 21:], trace.caches["lstm0"].tanh_c
+            np.testing.assert_allclose(dz[..., 21:], dy * tanh_c * o * (1 - o), atol=1e-15)
         expected = (
             1 / (1 + np.exp(-z))
             if model == "rnn"
