@@ -37,7 +37,7 @@ class Trace:
         return {name: gradients[f"{name}.b"].dz.reshape(z.shape) for name, z in self.logits().items()}
 
     def activity_gradients(self) -> dict[str, Array]:
-        """∂L/∂y of every activation and of every recurrent layer, there step by step with all that comes back in time."""
+        """∂L/∂y of every activation and recurrent layer, there step by step with all that comes back in time."""
         dz = self.logit_gradients()
         found = {}
         for name, layer in self.layers.items():
