@@ -34,7 +34,7 @@ def remembered(net: Network, data: Dataset) -> Memory:
     features, targets = {}, {}
     for part in ("train", "valid", "test"):
         sequences = getattr(data, part)
-        features[part] = _states(net, sequences)
+        features[part] = states_before_recall(net, sequences)
         targets[part] = sequences.y[:, sequences.recall]
     decoders = [_decoder(features["train"], targets["train"], ridge) for ridge in RIDGES]
     best = max(decoders, key=lambda decoder: _accuracy(decoder, features["valid"], targets["valid"]))
@@ -56,7 +56,7 @@ def sensitivity(net: Network, tokens: Any) -> float | None:
     return float(np.median(np.linalg.norm(J, ord=2, axis=(1, 2))))
 
 
-def _states(net: Network, sequences: Any) -> Any:
+def states_before_recall(net: Network, sequences: Any) -> Any:
     """(N, H + 1): state of the last recurrent layer when the trigger has been read, and a constant."""
     states = []
     for batch in sequences.windows():

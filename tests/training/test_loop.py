@@ -37,6 +37,12 @@ def test_a_record_tells_the_norms_and_activities_of_its_own_step(digits):
     assert record["activation_std"]["sigmoid1"] == float(trace.outputs["sigmoid1"].std())
 
 
+def test_another_seed_shuffles_the_batches_otherwise(digits):
+    first, again, other = (training(digits, seed=seed).batches.at(1).x for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
 def test_statistics_of_every_layer_are_logged_where_they_are_asked_for(digits):
     records = list(training(digits, statistics_every=25))
     assert [r["iteration"] for r in records if "statistics" in r] == [1, 25, 50]

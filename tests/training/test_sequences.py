@@ -11,7 +11,7 @@ from minisig.backends import get_backend
 from minisig.cli import main
 from minisig.data import Dataset
 from minisig.data.sequences import Text
-from minisig.diagnostics.memory import remembered, sensitivity
+from minisig.diagnostics.memory import remembered, sensitivity, states_before_recall
 from minisig.errors import UsageError
 from minisig.experiments import configure
 from minisig.network import recurrent
@@ -113,6 +113,14 @@ def test_ep_remembers_before_it_has_learned_anything():
     # 3,000 guesses of eight: 12.5 ± 0.6 %
     assert memory["lecun"].recall == pytest.approx(12.5, abs=3)
     assert memory["lecun"].sensitivity < 1e-30
+
+
+def test_the_decoder_reads_the_state_that_has_seen_the_trigger_and_no_more():
+    data = load(configure("copy-memory", {"data.delay": 4}).data)
+    net = recurrent(10, [6], dtype="float64")
+    part = data.test.head(3)
+    state = net.advance(part.x[:, :-3].T)[1]["rnn0"]
+    np.testing.assert_array_equal(states_before_recall(net, part), np.c_[state, np.ones(3)])
 
 
 def test_sensitivity_is_the_norm_of_the_jacobian():
