@@ -5,7 +5,6 @@ from hypothesis import settings
 
 from minisig.data import Dataset, load
 
-
 # The same examples every time; `pytest --hypothesis-profile default` goes looking for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
