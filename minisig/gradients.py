@@ -160,13 +160,18 @@ def layer_norms(parameter_norms: Mapping[str, float]) -> dict[str, float]:
     squares: dict[str, float] = {}
     for name, norm in parameter_norms.items():
         layer = name.rpartition(".")[0]
-        squares[layer] = squares.get(layer, 0.0) + norm**2
+        squares[layer] = squares.get(layer, 0.0) + _squared(norm)
     return {layer: sqrt(square) for layer, square in squares.items()}
 
 
 def global_norm(parameter_norms: Mapping[str, float]) -> float:
     """Norm of all gradients as one vector."""
-    return sqrt(sum(norm**2 for norm in parameter_norms.values()))
+    return sqrt(sum(_squared(norm) for norm in parameter_norms.values()))
+
+
+def _squared(norm: float) -> float:
+    """Infinite where a float's own power would raise, and for NaN."""
+    return norm**2 if norm < 1e150 else inf
 
 
 def clip_factor(norm: float, most: float | None) -> float:

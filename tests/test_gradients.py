@@ -65,6 +65,12 @@ def test_a_gradient_that_cancels_exactly_has_norm_zero_not_nan():
     assert gradient_norms({"w": Outer(x, dz)}, get_backend("numpy"))["w"] == 0.0
 
 
+@pytest.mark.parametrize("norm", [1e200, np.inf, np.nan])
+def test_norms_too_large_to_be_squared_are_infinite_not_an_exception(norm):
+    assert layer_norms({"dense0.W": norm, "dense0.b": 1.0}) == {"dense0": np.inf}
+    assert global_norm({"dense0.W": norm, "dense0.b": 1.0}) == np.inf
+
+
 def test_norms_of_layers_and_of_everything_are_root_sums_of_squares():
     by_parameter = {"dense0.W": 3.0, "dense0.b": 4.0, "dense1.W": 12.0}
     assert layer_norms(by_parameter) == {"dense0": 5.0, "dense1": 12.0}
