@@ -170,8 +170,8 @@ def global_norm(parameter_norms: Mapping[str, float]) -> float:
 
 
 def _squared(norm: float) -> float:
-    """Infinite where a float's own power would raise, and for NaN."""
-    return norm**2 if norm < 1e150 else inf
+    """Infinite where a float's own power would raise."""
+    return inf if norm >= 1e150 else norm**2
 
 
 def clip_factor(norm: float, most: float | None) -> float:

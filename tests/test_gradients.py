@@ -65,7 +65,7 @@ def test_a_gradient_that_cancels_exactly_has_norm_zero_not_nan():
     assert gradient_norms({"w": Outer(x, dz)}, get_backend("numpy"))["w"] == 0.0
 
 
-@pytest.mark.parametrize("norm", [1e200, np.inf, np.nan])
+@pytest.mark.parametrize("norm", [1e200, np.inf])
 def test_norms_too_large_to_be_squared_are_infinite_not_an_exception(norm):
     assert layer_norms({"dense0.W": norm, "dense0.b": 1.0}) == {"dense0": np.inf}
     assert global_norm({"dense0.W": norm, "dense0.b": 1.0}) == np.inf
