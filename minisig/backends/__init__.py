@@ -20,6 +20,7 @@ class Backend(Protocol):
     name: str
     xp: ModuleType
     dtype: Any
+    images_at_a_time: int  # that are best distorted together
 
     def asarray(self, values: Any) -> Array:
         """Contiguous array of `dtype` on the device."""
@@ -60,6 +61,12 @@ class Backend(Protocol):
         """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  W ← W − step · m / (√v + ε), in place.
 
         g is overwritten: it serves as scratch space.
+        """
+
+    def bilinear(self, images: Array, at: Array, outside: float) -> Array:
+        """(B, h′, w′) from images (B, h, w): pixel (i, j) of image b shows it at (row, column) at[i, :, b, j].
+
+        at (h′, 2, B, w′) is overwritten. Pixels are at whole positions; beyond the edge they all are `outside`.
         """
 
     def scatter_add(self, into: Array, rows: Array, values: Array) -> None:

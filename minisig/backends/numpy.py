@@ -4,6 +4,7 @@ Every matrix product of training goes through one BLAS, the one SciPy ships: it 
 NumPy's own copy of OpenBLAS would bring a second thread pool that fights with the first.
 """
 
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ NORM = {"f": blas.snrm2, "d": blas.dnrm2, "D": blas.dznrm2}
 class NumpyBackend:
     name = "numpy"
     xp: ModuleType = np
+    images_at_a_time = 25  # whose intermediate results stay in the cache
 
     def __init__(self, dtype: str = "float32") -> None:
         self.dtype = np.dtype(dtype)
@@ -117,12 +119,45 @@ class NumpyBackend:
         g *= step
         W -= g
 
+    def bilinear(self, images: Array, at: Array, outside: float) -> Array:
+        B, height, width = images.shape
+        side = max(height, width) + 3  # a margin of 1 before and 2 behind: no position needs to be looked at twice
+        padded = np.full((B, side, side), outside, dtype=images.dtype)
+        padded[:, 1 : height + 1, 1 : width + 1] = images
+        np.clip(at, -1.0, side - 3.0, out=at)
+        corner = np.floor(at)
+        at -= corner
+        corner[:, 0] *= side
+        index = (corner[:, 0] + corner[:, 1]).astype(np.intp)
+        index += _starts(len(at), B, at.shape[3], side)
+        # With p the pixel above and to the left of a position: p + x p_x + y (p_y + x p_xy), all differences to the
+        # next pixel, taken once for the images and not for every position.
+        p = padded.reshape(-1)
+        p_x = p[1:] - p[:-1]
+        p_y = p[side:] - p[:-side]
+        p_xy = p_x[side:] - p_x[:-side]
+        y, x = at[:, 0], at[:, 1]
+        value, slope = p_x.take(index, mode="clip"), p_xy.take(index, mode="clip")
+        value *= x
+        value += p.take(index, mode="clip")
+        slope *= x
+        slope += p_y.take(index, mode="clip")
+        slope *= y
+        value += slope
+        return value.transpose(1, 0, 2)
+
     def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
         # Sums of equal rows, sorted together, then one addition for each: many times faster than np.add.at.
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         into[ordered[starts]] += np.add.reduceat(values[order], starts, axis=0)
+
+
+@lru_cache(maxsize=8)
+def _starts(rows: int, B: int, columns: int, side: int) -> Array:
+    """(rows, B, columns): where pixel (0, 0) of image b lies among those of B images, padded to a square each."""
+    return np.ascontiguousarray(np.broadcast_to(np.arange(B)[:, None] * side**2 + side + 1, (rows, B, columns)))
 
 
 def _columns(a: Array) -> tuple[Array, bool]:

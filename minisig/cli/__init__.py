@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from minisig import __version__
+from minisig.cli.data import data
 from minisig.cli.inspect import inspect
 from minisig.cli.theory import theory
 from minisig.cli.train import train
@@ -57,6 +58,7 @@ def main() -> None:
     minisig train --init lecun     the same network, dead from the start
     minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
+    minisig data fetch mnist       real data
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
     4 training diverged, 5 data missing or corrupt.
@@ -66,3 +68,4 @@ def main() -> None:
 main.add_command(train)
 main.add_command(inspect)
 main.add_command(theory)
+main.add_command(data)

@@ -4,10 +4,24 @@ from typing import Annotated
 
 import msgspec
 
+Size = Annotated[float, msgspec.Meta(ge=0, le=1e3)]
+
+
+class Augment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How training images are distorted, see augment.py; the numbers are the paper's."""
+
+    alpha: Size = 37.0  # elastic displacements: uniform noise in ±alpha pixels …
+    sigma: Annotated[float, msgspec.Meta(gt=0, le=1e3)] = 5.5  # … smoothed by a Gaussian of so many pixels
+    rotation: Annotated[float, msgspec.Meta(ge=0, le=180)] = 15.0  # degrees at most, either way
+    narrow_rotation: Annotated[float, msgspec.Meta(ge=0, le=180)] = 7.5  # the same for the narrow classes
+    narrow: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = (1, 7)
+    scaling: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.175  # width and height change by this share at most
+
 
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
     path: str | None = None  # the user's own file or folder, in place of the source
+    augment: Augment | None = None  # of images: distort those that are trained on
     delay: Annotated[int, msgspec.Meta(gt=0, le=100_000)] = (
         100  # copy-memory: steps between symbols and recall, the paper's T
     )

@@ -103,4 +103,5 @@ class Dataset:
     valid: Any
     test: Any
     classes: int
+    image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
     baselines: dict[str, float] | None = None  # perplexities to be set beside the network's

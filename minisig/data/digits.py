@@ -26,4 +26,5 @@ def load_digits() -> Dataset:
         valid=Split(x[valid:test], y[valid:test]),
         test=Split(x[test:], y[test:]),
         classes=10,
+        image=(8, 8),
     )

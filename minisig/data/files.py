@@ -12,7 +12,7 @@ are if they lie in [−1, 1], else every column is mapped from its smallest and 
 
 import warnings
 from collections.abc import Callable
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from minisig.errors import DataError
 
 Arrays = dict[str, Any]
 PARTS = ("train", "valid", "test")
+MOST_UNPACKING = 1100  # what zip can do at best is 1032 bytes from one
 
 
 def load_file(path: Path) -> Dataset:
@@ -42,7 +43,8 @@ def load_file(path: Path) -> Dataset:
     for p, split in zip(PARTS, (train, valid, test), strict=True):
         if not np.isfinite(split.x).all():
             raise DataError(f"{path}: x_{p} has values too large for float32")
-    return Dataset(path.name, train, valid, test, classes)
+    image = arrays["x_train"].shape[1:]
+    return Dataset(path.name, train, valid, test, classes, image if len(image) == 2 else None)
 
 
 def _read(reader: Callable[[Path], Arrays], path: Path) -> Arrays:
@@ -68,8 +70,11 @@ def _read_npz(path: Path) -> Arrays:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise DataError(f"{path}: holds a single array; save with np.savez(path, x_train=…, y_train=…)")
             with file:
-                arrays = {name: file[name] for name in wanted if name in file}
                 names = file.files
+                for name in names:
+                    if name in wanted:
+                        _check_size(file, name, path)
+                arrays = {name: file[name] for name in wanted if name in file}
     except (DataError, OSError):
         raise
     except Exception as error:  # numpy, zipfile, ast and tokenize each have their own for a damaged file
@@ -86,6 +91,21 @@ def _read_npz(path: Path) -> Arrays:
                 f"{path}: x_{part} and y_{part} are both needed; the file holds {', '.join(names) or 'nothing'}"
             )
     return arrays
+
+
+def _check_size(file: Any, name: str, path: Path) -> None:
+    """Refuse an array whose header promises another size than there is, before numpy takes memory for it."""
+    entry = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.NameToInfo else name)
+    with file.zip.open(entry) as stream:
+        try:
+            old = np.lib.format.read_magic(stream) == (1, 0)
+            read_header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read_header(stream)
+        except ValueError as error:
+            raise DataError(f"{path}: {name} is not an array ({error}); write it with np.savez, as .npz") from None
+        promised, there = prod(shape) * dtype.itemsize, entry.file_size - stream.tell()
+    if promised != there or entry.file_size > MOST_UNPACKING * path.stat().st_size:
+        raise DataError(f"{path}: the header of {name} promises {promised:,} bytes, shape {shape}, which are not there")
 
 
 def _read_csv(path: Path) -> Arrays:

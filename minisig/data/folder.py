@@ -1,4 +1,4 @@
-"""Where data sets are looked for."""
+"""Where data sets are looked for, and put."""
 
 import os
 from pathlib import Path
@@ -6,12 +6,20 @@ from pathlib import Path
 from minisig.errors import DataError
 
 
-def data_folder(name: str, files: str) -> Path:
-    """$MINISIG_DATA/name, or that in minisig's folder of the user's cache, whichever is there first."""
+def homes() -> list[Path]:
+    """$MINISIG_DATA, if it is set, and minisig's folder of the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minisig"
-    homes = [Path(os.environ["MINISIG_DATA"]), cache] if os.environ.get("MINISIG_DATA") else [cache]
-    for home in homes:
-        if (home / name).is_dir():
-            return home / name
-    places = " nor ".join(str(home / name) for home in homes)
-    raise DataError(f"no folder {places}: put {files} there, or set MINISIG_DATA to the folder that holds {name}/")
+    return [Path(os.environ["MINISIG_DATA"]), cache] if os.environ.get("MINISIG_DATA") else [cache]
+
+
+def find_folder(name: str) -> Path | None:
+    """The folder of this data set, in the first home that has one."""
+    return next((home / name for home in homes() if (home / name).is_dir()), None)
+
+
+def data_folder(name: str) -> Path:
+    """The same, which must be there."""
+    if folder := find_folder(name):
+        return folder
+    places = " nor ".join(str(home / name) for home in homes())
+    raise DataError(f"no folder {places}: run 'minisig data fetch {name}'")

@@ -7,9 +7,7 @@ An IDX file is a big-endian header, two zero bytes, a type (8 for unsigned bytes
 of each, and then the bytes themselves. (Y. LeCun, C. Cortes, C. Burges.)
 """
 
-import gzip
 import struct
-import zlib
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 
 from minisig.data.dataset import Dataset, Split
 from minisig.data.folder import data_folder
+from minisig.data.raw import pieces, reading
 from minisig.errors import DataError
 
 UNSIGNED_BYTES = 8
@@ -30,29 +29,35 @@ NAMES = {
 
 def load_mnist(folder: Path | None = None) -> Dataset:
     """MNIST, or the user's own folder of IDX files with the same names."""
-    folder = folder or data_folder("mnist", "the four files of MNIST, train-images-idx3-ubyte.gz and so on")
-    x, y = _images(folder, "train")
-    x_test, y_test = _images(folder, "test")
+    folder = folder or data_folder("mnist")
+    x, y, image = _images(folder, "train")
+    x_test, y_test, image_test = _images(folder, "test")
     classes = int(y.max()) + 1
     held_out = len(x) // 6
     if held_out == 0:
         raise DataError(f"{folder}: {len(x)} training images are too few to hold a sixth of them out")
-    if x_test.shape[1] != x.shape[1] or y_test.max() >= classes:
-        raise DataError(f"{folder}: test images or labels do not fit the training ones")
+    if image_test != image:
+        raise DataError(f"{folder}: test images have shape {image_test}, training images {image}")
+    if y_test.max() >= classes:
+        raise DataError(
+            f"{folder}: label {y_test.max()} in the test part, but the training labels are 0 … {classes - 1}"
+        )
     return Dataset(
         name=folder.name,
         train=Split(_scaled(x[:-held_out]), y[:-held_out]),
         valid=Split(_scaled(x[-held_out:]), y[-held_out:]),
         test=Split(_scaled(x_test), y_test),
         classes=classes,
+        image=image if len(image) == 2 else None,
     )
 
 
-def _images(folder: Path, part: str) -> tuple[Any, Any]:
+def _images(folder: Path, part: str) -> tuple[Any, Any, tuple[int, ...]]:
+    """Images as rows (N, n), labels (N,), and the shape of an image."""
     images, labels = (read_idx(_find(folder, name)) for name in NAMES[part])
-    if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels) or len(images) == 0:
+    if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels) or images.size == 0:
         raise DataError(f"{folder}: {part} images have shape {images.shape} and labels {labels.shape}")
-    return images.reshape(len(images), -1), labels.astype(np.int64)
+    return images.reshape(len(images), -1), labels.astype(np.int64), images.shape[1:]
 
 
 def _scaled(pixels: Any) -> Any:
@@ -71,21 +76,20 @@ def _find(folder: Path, name: str) -> Path:
 
 def read_idx(path: Path) -> Any:
     """The array in an IDX file of unsigned bytes, whose size must be what its header says."""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            start = file.read(4)
-            if len(start) < 4 or start[:2] != b"\0\0" or start[2] != UNSIGNED_BYTES or not 1 <= start[3] <= 4:
-                raise DataError(f"{path}: not an IDX file of bytes: it starts with {start.hex(' ') or 'nothing'}")
-            lengths = file.read(4 * start[3])
-            if len(lengths) < 4 * start[3]:
-                raise DataError(f"{path}: ends within its header")
-            shape = struct.unpack(f">{start[3]}I", lengths)
-            size = prod(shape)
-            if size > MOST_BYTES:
-                raise DataError(f"{path}: its header asks for an array of shape {shape}")
-            content = file.read(size + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with reading(path) as file:
+        start = file.read(4)
+        if len(start) < 4 or start[:2] != b"\0\0" or start[2] != UNSIGNED_BYTES or not 1 <= start[3] <= 4:
+            raise DataError(f"{path}: not an IDX file of bytes: it starts with {start.hex(' ') or 'nothing'}")
+        lengths = file.read(4 * start[3])
+        if len(lengths) < 4 * start[3]:
+            raise DataError(f"{path}: ends at byte {4 + len(lengths)}, within its header")
+        shape = struct.unpack(f">{start[3]}I", lengths)
+        size = prod(shape)
+        if size > MOST_BYTES:
+            raise DataError(f"{path}: its header asks for an array of shape {shape}")
+        content = bytearray()
+        for piece in pieces(file, size + 1):
+            content += piece
     if len(content) != size:
         there = "more" if len(content) > size else f"{len(content):,}"
         raise DataError(f"{path}: its header promises {size:,} bytes, there are {there}; fetch it again")

@@ -5,8 +5,6 @@ white space separates; every line that has some ends with <eos>. The vocabulary 
 frequent words first, at most so many; all other words are <unk>, as in Mikolov's files, which bring theirs already.
 """
 
-import gzip
-import zlib
 from collections import Counter
 from math import exp
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 
 from minisig.data.dataset import Dataset
 from minisig.data.folder import data_folder
+from minisig.data.raw import pieces, reading
 from minisig.data.sequences import Text, Tokens
 from minisig.errors import DataError
 
@@ -25,8 +24,7 @@ MOST_BYTES = 2**30  # of a text after unpacking
 
 def load_ptb(steps: int, vocabulary: int) -> Dataset:
     """Mikolov's Penn Treebank from $MINISIG_DATA/ptb or the user's cache."""
-    folder = data_folder("ptb", "ptb.train.txt, ptb.valid.txt and ptb.test.txt")
-    return load_text(folder, steps, vocabulary)
+    return load_text(data_folder("ptb"), steps, vocabulary)
 
 
 def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
@@ -52,16 +50,14 @@ def _find(folder: Path, part: str) -> Path:
 
 def _words(path: Path) -> list[str]:
     """The words of a file, an <eos> after every line that is not blank."""
+    with reading(path) as file:
+        content = b"".join(pieces(file, MOST_BYTES + 1))
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{path}: more than {MOST_BYTES:,} bytes of text; use a part of it")
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > MOST_BYTES:
-        raise DataError(f"{path}: more than {MOST_BYTES:,} bytes of text; use a part of it")
     words: list[str] = []
     for line in text.split("\n"):
         if found := line.split():

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from minisig.data.config import Augment
 from minisig.errors import UsageError, require_known
 from minisig.initializers import INITIALIZERS
 from minisig.layers import ACTIVATIONS
@@ -22,6 +23,7 @@ MNIST = Config(
     log_every=100,
     validate_every=1000,
 )
+MNIST_DEEP = replace(MNIST, experiment="mnist-deep", network=NetworkConfig(hidden=(2500, 2000, 1500, 1000, 500)))
 
 PTB = Config(
     experiment="ptb",
@@ -59,7 +61,8 @@ EXPERIMENTS: dict[str, Config] = {
         # Paper, sections VI.B and VI.C: 900,000 iterations of momentum at 0.001.
         MNIST,
         replace(MNIST, experiment="mnist-shallow-dropout", network=NetworkConfig(hidden=(800,), dropout=0.5)),
-        replace(MNIST, experiment="mnist-deep", network=NetworkConfig(hidden=(2500, 2000, 1500, 1000, 500))),
+        MNIST_DEEP,
+        replace(MNIST_DEEP, experiment="mnist-deep-augmented", data=DataConfig(source="mnist", augment=Augment())),
         # Paper, section VI.D. The warm-up is not in the paper: full-size first steps of Adam destroy the memory that EP
         # gives the untrained network.
         Config(

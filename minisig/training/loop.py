@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from minisig.data import Dataset
+from minisig.data import Batches, Dataset
+from minisig.data.ahead import Ahead
+from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
-from minisig.errors import Diverged
+from minisig.errors import Diverged, UsageError
 from minisig.gradients import clip_factor, evaluated, global_norm, gradient_norms, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
@@ -34,11 +36,20 @@ class Training:
     def __init__(self, net: Network, data: Dataset, config: Config) -> None:
         self.net, self.data, self.config = net, data, config
         self.optimizer = make_optimizer(config.optimizer)
-        self.batches = data.train.batches(config.batch_size, config.seed)
+        self.batches = self._batches()
         self.states: States = {}  # of recurrent layers, carried from batch to batch where the data go on
         self.best = {name: w.copy() for name, w in net.params.items()}
         self.best_iteration = 0
         self.best_score = Score(loss=float("inf"), error=100.0)
+
+    def _batches(self) -> Batches:
+        batches: Batches = self.data.train.batches(self.config.batch_size, self.config.seed)
+        augment = self.config.data.augment
+        if augment is None:
+            return batches
+        if self.data.image is None:
+            raise UsageError(f"the data of {self.data.name} are not images: leave out data.augment")
+        return Ahead(Distorted(batches, Distortion(augment, self.data.image, self.net.backend), self.config.seed))
 
     def __iter__(self) -> Iterator[Record]:
         """Train to the end; a record of iteration 1, of every log_every-th and validated one, and of the last.

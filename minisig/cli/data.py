@@ -1,0 +1,166 @@
+"""minisig data: public data sets, listed, fetched, verified and shown."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minisig.cli.options import as_json, network_options, not_empty, one_of, overrides
+
+
+def _names() -> list[str]:
+    from minisig.data.public import PUBLIC
+
+    return list(PUBLIC)
+
+
+def _chosen(names: tuple[str, ...]) -> list[Any]:
+    from minisig.data.public import PUBLIC
+    from minisig.errors import require_known
+
+    for name in names:
+        require_known("public data set", name, PUBLIC)
+    return [PUBLIC[name] for name in dict.fromkeys(names) or PUBLIC]
+
+
+@click.group()
+def data() -> None:
+    """Public data sets: list, fetch, verify; and show what a network is trained on.
+
+    They are kept in $MINISIG_DATA, if that is set, else in minisig's folder of your cache.
+
+    \b
+    minisig data fetch mnist                       download, checked by hash
+    minisig data fetch ptb --from ~/Downloads      files you already have
+    minisig data verify
+    minisig data show mnist-deep-augmented         distorted digits as a picture
+    """
+
+
+@data.command("list")
+@as_json
+def list_(json_: bool) -> None:
+    """The public data sets, and whether they are here."""
+    from minisig.data.folder import find_folder
+
+    rows = []
+    for public in _chosen(()):
+        folder = find_folder(public.name)
+        here = folder is not None and all(file.find(folder) for file in public.files)
+        size = sum(file.download_size for file in public.files)
+        rows.append(
+            {"name": public.name, "about": public.about, "bytes": size, "folder": str(folder) if here else None}
+        )
+    if json_:
+        click.echo(json.dumps({"data": rows}))
+        return
+    for row in rows:
+        place = row["folder"] or f"not here: minisig data fetch {row['name']}"
+        click.echo(f"{row['name']:<8}{row['bytes'] / 1e6:>6.1f} MB  {place}\n        {row['about']}")
+
+
+@data.command()
+@click.argument("names", nargs=-1, required=True, shell_complete=one_of(_names), metavar="NAME...")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
+    help="A folder, .zip or .tar archive that has the files; nothing is downloaded.",
+)
+@click.option("--mirror", "mirrors", multiple=True, metavar="URL", help="Download from here instead. Repeatable.")
+def fetch(names: tuple[str, ...], source: Path | None, mirrors: tuple[str, ...]) -> None:
+    """Download public data sets, or bring them from files on this machine; every file is checked by its hash.
+
+    \b
+    minisig data fetch mnist ptb
+    minisig data fetch ptb --from simple-examples.tgz
+    """
+    from minisig.data.fetch import bring
+    from minisig.data.fetch import fetch as download
+    from minisig.data.folder import homes
+
+    for public in _chosen(names):
+        folder = homes()[0] / public.name
+        if source:
+            bring(public, source, folder)
+        else:
+            click.echo(public.licence, err=True)
+            with _progress() as watch:
+                download(public, folder, mirrors or None, watch)
+        click.echo(f"{public.name}: {len(public.files)} files as published in {folder}")
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A bar for every file on a terminal, nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def watch(name: str, done: int, size: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=size)
+            bars.update(tasks[name], completed=done)
+
+        yield watch
+
+
+@data.command()
+@click.argument("names", nargs=-1, shell_complete=one_of(_names), metavar="[NAME]...")
+@as_json
+def verify(names: tuple[str, ...], json_: bool) -> None:
+    """Compare the files of public data sets with their published hashes; those that are here, unless named."""
+    from minisig.data.folder import find_folder
+    from minisig.errors import DataError
+
+    rows = []
+    for public in _chosen(names):
+        folder = find_folder(public.name)
+        if folder is None and not names:
+            continue
+        for file in public.files:
+            path = file.find(folder) if folder else None
+            fault = file.fault(path) if path else "missing"
+            rows.append({"data": public.name, "file": path.name if path else file.name, "fault": fault})
+    if json_:
+        click.echo(json.dumps({"files": rows}))
+    else:
+        for row in rows:
+            click.echo(f"{row['data']}/{row['file']}: {row['fault'] or 'as published'}")
+    wrong = sorted({row["data"] for row in rows if row["fault"]})
+    if wrong:
+        raise DataError(f"not as published: run 'minisig data fetch {' '.join(wrong)}'")
+    if not rows:
+        raise DataError("no public data set is here: run 'minisig data fetch mnist'")
+
+
+@data.command()
+@network_options
+@click.option(
+    "--out", type=click.Path(dir_okay=False), callback=not_empty, help="Picture to write: .png, .svg or .pdf."
+)
+def show(experiment: str, out: str | None, **options: Any) -> None:
+    """Draw EXPERIMENT's images as they are trained on, every row one of them, distorted anew in each column.
+
+    \b
+    minisig data show mnist-deep-augmented --out digits.png
+    minisig data show mnist-deep-augmented --set data.augment.alpha=80
+    """
+    from minisig.data import load
+    from minisig.experiments import configure
+    from minisig.report.figures import contact_sheet, save
+
+    config = configure(experiment, overrides(**options))
+    path = Path(out or f"{config.experiment}-images.png")
+    save(contact_sheet(config, load(config.data, seed=config.seed)), path)
+    click.echo(f"saved as {path}")

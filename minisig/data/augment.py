@@ -1,0 +1,102 @@
+"""Distorted images, as the paper trains its deep network on (section VI.C, after Simard 2003 and Cireşan 2010).
+
+Every pixel p of the new image shows the old one, whose middle is c, at
+
+    c + A (p − c) + u(p)        A = diag(1/s) R(−θ)     u = α · Gauss_σ ∗ noise
+
+by bilinear interpolation: turned by θ, stretched by s in height and width, and shaken by a smooth field of
+displacements u. Beyond the edge lies the background, −1. θ, s and the noise, uniform in ±1, are new for every image
+that is shown. Gaussian smoothing is linear and separable, so it is two small matrix products for a whole batch,
+K_h · noise · K_w; the matrices are those of a filter that sees zeros beyond the edge.
+
+A batch's fields are stored as (height, 2, batch, width), rows and columns of u in the second axis: then both products
+are plain ones, with nothing to transpose between them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from minisig.backends import Array, Backend
+from minisig.data.config import Augment
+from minisig.data.dataset import Batch, Batches
+from minisig.seeds import stream
+
+BACKGROUND = -1.0
+MIDDLE = 127.5  # of a byte; the noise is drawn as bytes, of which a field averages hundreds, faster than as floats
+
+
+class Distortion:
+    """Distorts batches of images of one shape (height, width)."""
+
+    def __init__(self, config: Augment, image: tuple[int, int], backend: Backend) -> None:
+        self.config, self.image, self.backend = config, image, backend
+        height, width = image
+        y, x = (np.arange(n) - (n - 1) / 2 for n in image)  # p − c
+        self.y = backend.asarray(y)[:, None, None]
+        self.c = backend.asarray([[(n - 1) / 2] for n in image])
+        self.K_h = backend.asarray(_smoothing(height, config.sigma) * (config.alpha / MIDDLE))
+        # Two more rows, with which the product that smooths also makes the affine part, A_x x + (c + A_y y).
+        self.K_w = backend.asarray(np.vstack([_smoothing(width, config.sigma), x, np.ones(width)]))
+        self.narrow = np.array(config.narrow)
+
+    def draw(self, labels: Any, rng: Generator) -> tuple[Any, Any]:
+        """Noise (height, 2, B, width + 2), as bytes, and matrices A (2, 2, B), for images with these labels.
+
+        The last two columns of the noise only keep room for the affine part.
+        """
+        config, B = self.config, len(labels)
+        height, width = self.image
+        noise = np.frombuffer(rng.bytes(2 * height * B * (width + 2)), dtype=np.uint8).reshape(height, 2, B, width + 2)
+        narrow = (labels[:, None] == self.narrow).any(axis=1)
+        most = np.where(narrow, config.narrow_rotation, config.rotation)
+        angle = np.deg2rad(most * rng.uniform(-1, 1, B))
+        stretch = 1 + config.scaling * rng.uniform(-1, 1, (2, B))
+        cos, sin = np.cos(angle), np.sin(angle)
+        return noise, np.array([[cos, sin], [-sin, cos]]) / stretch[:, None]
+
+    def apply(self, images: Array, noise: Any, A: Any) -> Array:
+        """The images (B, height · width), distorted as drawn."""
+        distorted = self.backend.xp.empty_like(images)
+        A = self.backend.asarray(A)
+        for start in range(0, len(images), self.backend.images_at_a_time):
+            some = slice(start, start + self.backend.images_at_a_time)
+            self._apply(images[some], noise[:, :, some], A[:, :, some], distorted[some])
+        return distorted
+
+    def _apply(self, images: Array, noise: Any, A: Array, distorted: Array) -> None:
+        backend, (height, width) = self.backend, self.image
+        fields = backend.asarray(noise).reshape(height, -1)
+        fields -= MIDDLE
+        fields = backend.matmul(self.K_h, fields).reshape(noise.shape)
+        fields[..., width] = A[:, 1]
+        fields[..., width + 1] = A[:, 0] * self.y + self.c
+        at = backend.matmul(fields.reshape(-1, width + 2), self.K_w).reshape(height, 2, -1, width)
+        shape = (-1, height, width)
+        distorted.reshape(shape)[...] = backend.bilinear(images.reshape(shape), at, BACKGROUND)
+
+    def __call__(self, images: Array, labels: Any, rng: Generator) -> Array:
+        return self.apply(images, *self.draw(labels, rng))
+
+
+def _smoothing(n: int, sigma: float) -> Any:
+    """The symmetric matrix (n, n) that smooths a column as scipy.ndimage does, with zeros beyond its ends."""
+    from scipy.ndimage import gaussian_filter1d
+
+    return gaussian_filter1d(np.eye(n), sigma, axis=0, mode="constant")
+
+
+@dataclass(frozen=True)
+class Distorted:
+    """Batches of distorted images, each known from its iteration alone."""
+
+    batches: Batches
+    distort: Distortion
+    seed: int
+
+    def at(self, iteration: int) -> Batch:
+        batch = self.batches.at(iteration)
+        x = self.distort.backend.asarray(batch.x)
+        return Batch(self.distort(x, batch.labels, stream(self.seed, "augment", iteration)), batch.labels)

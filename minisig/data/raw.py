@@ -1,0 +1,29 @@
+"""Reading files that nobody vouches for: gzipped or not, piece by piece, never more than expected."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from minisig.errors import DataError
+
+PIECE = 2**20
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Any]:
+    """The content of a file, unpacked if its name ends in .gz; what goes wrong while it is read is a DataError."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield file
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def pieces(file: IO[bytes], most: int) -> Iterator[bytes]:
+    """What comes next in the file, at most so many bytes; no memory is taken before there is something to fill it."""
+    while most > 0 and (piece := file.read(min(PIECE, most))):
+        most -= len(piece)
+        yield piece
