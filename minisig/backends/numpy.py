@@ -127,16 +127,17 @@ class NumpyBackend:
         np.clip(at, -1.0, side - 3.0, out=at)
         corner = np.floor(at)
         at -= corner
-        corner[:, 0] *= side
-        index = (corner[:, 0] + corner[:, 1]).astype(np.intp)
-        index += _starts(len(at), B, at.shape[3], side)
+        corner[0] *= side
+        corner[0] += corner[1]
+        index = corner[0].astype(np.intp)
+        index += _starts(at.shape[1], B, at.shape[3], side)
         # With p the pixel above and to the left of a position: p + x p_x + y (p_y + x p_xy), all differences to the
         # next pixel, taken once for the images and not for every position.
         p = padded.reshape(-1)
         p_x = p[1:] - p[:-1]
         p_y = p[side:] - p[:-side]
         p_xy = p_x[side:] - p_x[:-side]
-        y, x = at[:, 0], at[:, 1]
+        y, x = at
         value, slope = p_x.take(index, mode="clip"), p_xy.take(index, mode="clip")
         value *= x
         value += p.take(index, mode="clip")

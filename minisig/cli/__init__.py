@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from minisig import __version__
+from minisig.cli.compare import compare
 from minisig.cli.data import data
 from minisig.cli.inspect import inspect
 from minisig.cli.theory import theory
@@ -56,6 +57,7 @@ def main() -> None:
     \b
     minisig train                  eight hidden layers of sigmoids learn digits
     minisig train --init lecun     the same network, dead from the start
+    minisig compare digits         all initializations, several seeds, one table
     minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
     minisig data fetch mnist       real data
@@ -66,6 +68,7 @@ def main() -> None:
 
 
 main.add_command(train)
+main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)
 main.add_command(data)

@@ -160,7 +160,7 @@ def show(experiment: str, out: str | None, **options: Any) -> None:
     from minisig.experiments import configure
     from minisig.report.figures import contact_sheet, save
 
-    config = configure(experiment, overrides(**options))
+    config = configure(experiment, overrides(experiment, **options))
     path = Path(out or f"{config.experiment}-images.png")
     save(contact_sheet(config, load(config.data, seed=config.seed)), path)
     click.echo(f"saved as {path}")

@@ -44,7 +44,7 @@ def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any)
         nets = {config.network.init: net}
         every = False
     else:
-        settings = overrides(**{**options, "init": None} if every else options)
+        settings = overrides(experiment, **{**options, "init": None} if every else options)
         config = configure(experiment, settings)
         data = load(config.data, seed=config.seed)
         able = DRAWS if config.network.model == "lstm" else PAPER_INITS

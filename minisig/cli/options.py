@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -70,33 +71,46 @@ def _inits() -> list[str]:
     return list(INITIALIZERS)
 
 
-NETWORK_OPTIONS = (
-    click.argument("experiment", default="digits", shell_complete=one_of(_experiments)),
-    click.option(
-        "--init",
-        shell_complete=one_of(_inits),
-        help="random+ep (the default), ortho+ep, lsuv, ortho, glorot, lecun; or random+exact, ortho+exact "
-        "(at the true entropy's maximum).",
-    ),
+INIT = click.option(
+    "--init",
+    shell_complete=one_of(_inits),
+    help="random+ep (the default), ortho+ep, lsuv, ortho, glorot, lecun; or random+exact, ortho+exact "
+    "(at the true entropy's maximum).",
+)
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bits.")
+NETWORK = (
     click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
     click.option("--model", help="For sequences: rnn (of sigmoids) or lstm."),
     click.option("--activation", help="sigmoid or scaled-tanh."),
     click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bits."),
     click.option(
         "--data",
         type=click.Path(),
         callback=not_empty,
-        help="Your own .npz or .csv, or a folder of text for sequences.",
+        help="Your own .npz or .csv, a folder of IDX files, or one of text for sequences.",
     ),
     click.option("--backend", default="numpy", show_default=True, help="Array library: numpy."),
     click.option("--dtype", default="float32", show_default=True, help="float32 or float64."),
+    click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False),
+        help="A TOML file of settings, of the shape of config.json; options and --set win over it.",
+    ),
     click.option(
         "--set",
         "settings",
         metavar="NAME=VALUE",
         multiple=True,
         help="Any other setting by its name in config.json, such as data.delay=50. Repeatable.",
+    ),
+)
+TRAINING = (
+    click.option("--iterations", type=click.IntRange(min=1), help="Updates to make."),
+    click.option(
+        "--learning-rate",
+        type=click.FloatRange(min=0, min_open=True),
+        callback=finite,
+        help="Step size of the optimizer.",
     ),
 )
 
@@ -113,19 +127,36 @@ SETTINGS = {
     "data": "data.path",
     "backend": "backend",
     "dtype": "dtype",
+    "threads": "threads",
 }
+
+MOST_BYTES = 2**20  # of a file of settings
+
+
+def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """These options, in the order in which the help lists them."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def experiment_argument(**attributes: Any) -> Callable[[F], F]:
+    return click.argument("experiment", shell_complete=one_of(_experiments), **attributes)
 
 
 def network_options(command: F) -> F:
     """The argument EXPERIMENT and the options that say which network it is."""
-    for option in reversed(NETWORK_OPTIONS):
-        command = option(command)
-    return command
+    return all_of(experiment_argument(default="digits"), INIT, SEED, *NETWORK)(command)
 
 
-def overrides(settings: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """What the options given say, by the configuration's names; a --set wins over them."""
-    given = {SETTINGS[option]: value for option, value in options.items() if value is not None}
+def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **options: Any) -> dict[str, Any]:
+    """What the options given say, by the configuration's names; they win over the file, and a --set over them."""
+    given = _from_file(config, experiment) if config else {}
+    given |= {SETTINGS[option]: value for option, value in options.items() if value is not None}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not (name and equals):
@@ -135,3 +166,27 @@ def overrides(settings: tuple[str, ...], **options: Any) -> dict[str, Any]:
         except (ValueError, RecursionError):
             given[name] = text  # a word, which needs no quotes
     return given
+
+
+def _from_file(path: str, experiment: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise click.BadParameter(f"{path} is larger than any settings should be.", param_hint="--config")
+        tables = tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as error:  # of tomllib or of UTF-8
+        raise click.BadParameter(f"{path}: {error}.", param_hint="--config") from None
+    if tables.pop("experiment", experiment) != experiment:
+        raise click.BadParameter(f"{path} is not for {experiment}.", param_hint="--config")
+    return dict(_dotted(tables))
+
+
+def _dotted(tables: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tables.items():
+        if isinstance(value, dict) and value:
+            yield from _dotted(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value

@@ -1,12 +1,15 @@
-"""The live display while training: a bar, the losses, and how large the layers' gradients are.
+"""The live display while training: a bar, the losses, and how large the layers' gradients are; for a comparison also
+how many of its runs are done.
 
 It is drawn on stderr, and only if that is a terminal.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+from minisig.experiments.compare import Job, Result
 from minisig.training.config import Config
 from minisig.training.loop import Record
 
@@ -43,3 +46,32 @@ def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
     with bar:
         task = bar.add_task(config.experiment, total=config.iterations, figures="")
         yield watch
+
+
+@contextmanager
+def comparison_progress(
+    jobs: Sequence[Job], *, watching: bool
+) -> Iterator[tuple[Callable[[Record], None] | None, Callable[[Job, Any], None]]]:
+    """What to show the records of the run that is being made, and every run that is finished."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None, lambda job, outcome: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (BarColumn(bar_width=12), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as bars:
+        runs = bars.add_task("runs", total=len(jobs))
+        iterations = bars.add_task("iterations", total=jobs[0].config.iterations, visible=watching)
+
+        def watch(record: Record) -> None:
+            bars.update(iterations, completed=record["iteration"], description=f"loss {record['train_loss']:.3f}")
+
+        def finished(job: Job, outcome: Any) -> None:
+            bars.advance(runs)
+            bars.update(iterations, completed=0)
+            took = f"{outcome.summary['seconds']:.0f} s" if isinstance(outcome, Result) else f"failed: {outcome}"
+            bars.console.print(f"{job.row}, seed {job.config.seed}: {took}", markup=False, highlight=False)
+
+        yield watch if watching else None, finished

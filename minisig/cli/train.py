@@ -6,20 +6,18 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import as_json, finite, network_options, not_empty, overrides
+from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides
 
 
 @click.command()
 @network_options
-@click.option("--iterations", type=click.IntRange(min=1), help="Updates to make.")
-@click.option(
-    "--learning-rate", type=click.FloatRange(min=0, min_open=True), callback=finite, help="Step size of the optimizer."
-)
+@all_of(*TRAINING)
+@click.option("--threads", type=click.IntRange(min=1), help="Of BLAS.  [default: all cores]")
 @click.option("--out", type=click.Path(), callback=not_empty, help="Folder for the run.  [default: a new one in runs/]")
 @as_json
 def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None:
     """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
-    copy-memory, ptb or ptb-dropout.
+    mnist-deep-augmented, copy-memory, ptb or ptb-dropout.
 
     \b
     minisig train                                  eight hidden layers of sigmoids
@@ -39,7 +37,7 @@ def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None
     from minisig.training.folder import RunFolder
     from minisig.training.run import run
 
-    config = configure(experiment, overrides(**options))
+    config = configure(experiment, overrides(experiment, **options))
     name = f"{experiment}-{config.network.init}-seed{config.seed}"
     folder = RunFolder(Path(out)) if out else RunFolder(Path("runs") / name, numbered=True)
     with progress(config) as watch:

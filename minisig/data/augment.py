@@ -9,7 +9,7 @@ displacements u. Beyond the edge lies the background, −1. θ, s and the noise,
 that is shown. Gaussian smoothing is linear and separable, so it is two small matrix products for a whole batch,
 K_h · noise · K_w; the matrices are those of a filter that sees zeros beyond the edge.
 
-A batch's fields are stored as (height, 2, batch, width), rows and columns of u in the second axis: then both products
+A batch's fields are stored as (2, height, batch, width), rows and columns of u in the first axis: then all products
 are plain ones, with nothing to transpose between them.
 """
 
@@ -35,21 +35,21 @@ class Distortion:
         self.config, self.image, self.backend = config, image, backend
         height, width = image
         y, x = (np.arange(n) - (n - 1) / 2 for n in image)  # p − c
-        self.y = backend.asarray(y)[:, None, None]
-        self.c = backend.asarray([[(n - 1) / 2] for n in image])
+        self.y = backend.asarray(y)[:, None]
+        self.c = backend.asarray([[[(n - 1) / 2]] for n in image])
         self.K_h = backend.asarray(_smoothing(height, config.sigma) * (config.alpha / MIDDLE))
         # Two more rows, with which the product that smooths also makes the affine part, A_x x + (c + A_y y).
         self.K_w = backend.asarray(np.vstack([_smoothing(width, config.sigma), x, np.ones(width)]))
         self.narrow = np.array(config.narrow)
 
     def draw(self, labels: Any, rng: Generator) -> tuple[Any, Any]:
-        """Noise (height, 2, B, width + 2), as bytes, and matrices A (2, 2, B), for images with these labels.
+        """Noise (2, height, B, width + 2), as bytes, and matrices A (2, 2, B), for images with these labels.
 
         The last two columns of the noise only keep room for the affine part.
         """
         config, B = self.config, len(labels)
         height, width = self.image
-        noise = np.frombuffer(rng.bytes(2 * height * B * (width + 2)), dtype=np.uint8).reshape(height, 2, B, width + 2)
+        noise = np.frombuffer(rng.bytes(2 * height * B * (width + 2)), dtype=np.uint8).reshape(2, height, B, width + 2)
         narrow = (labels[:, None] == self.narrow).any(axis=1)
         most = np.where(narrow, config.narrow_rotation, config.rotation)
         angle = np.deg2rad(most * rng.uniform(-1, 1, B))
@@ -68,12 +68,14 @@ class Distortion:
 
     def _apply(self, images: Array, noise: Any, A: Array, distorted: Array) -> None:
         backend, (height, width) = self.backend, self.image
-        fields = backend.asarray(noise).reshape(height, -1)
-        fields -= MIDDLE
-        fields = backend.matmul(self.K_h, fields).reshape(noise.shape)
-        fields[..., width] = A[:, 1]
-        fields[..., width + 1] = A[:, 0] * self.y + self.c
-        at = backend.matmul(fields.reshape(-1, width + 2), self.K_w).reshape(height, 2, -1, width)
+        rough = backend.asarray(noise)
+        rough -= MIDDLE
+        fields = backend.xp.empty_like(rough)
+        for i in range(2):
+            backend.gemm(1.0, self.K_h, rough[i].reshape(height, -1), 0.0, fields[i].reshape(height, -1))
+        fields[..., width] = A[:, 1, None]
+        fields[..., width + 1] = A[:, 0, None] * self.y + self.c
+        at = backend.matmul(fields.reshape(-1, width + 2), self.K_w).reshape(2, height, -1, width)
         shape = (-1, height, width)
         distorted.reshape(shape)[...] = backend.bilinear(images.reshape(shape), at, BACKGROUND)
 

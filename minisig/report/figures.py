@@ -1,5 +1,6 @@
 """Figures, drawn by matplotlib from numbers that come from elsewhere."""
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ from minisig.backends import get_backend
 from minisig.data import Dataset
 from minisig.data.augment import Distortion
 from minisig.errors import MinisigError, UsageError
+from minisig.experiments.compare import Comparison, curves
 from minisig.seeds import stream
 from minisig.training.config import Config
 
+# Okabe & Ito's, which the colour-blind can tell apart.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#f0e442")
 FORMATS = (".png", ".svg", ".pdf")
 SHOWN = 10  # distortions of an image, beside itself
 
@@ -48,6 +52,26 @@ def contact_sheet(config: Config, data: Dataset) -> Any:
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
+    return figure
+
+
+def learning_curves(comparison: Comparison) -> Any:
+    """Training and validation loss over the iterations: mean over the seeds, and a band from the least to the most."""
+    figure = _pyplot().figure(figsize=(9, 4), layout="constrained")
+    for place, (name, title) in enumerate({"train_loss": "training loss", "valid_loss": "validation loss"}.items(), 1):
+        axes = figure.add_subplot(1, 2, place)
+        for row, colour in zip(comparison.rows, cycle(COLOURS)):
+            points = curves(row.results, name)
+            if not points:
+                continue
+            iterations = list(points)
+            axes.plot(iterations, [np.mean(values) for values in points.values()], color=colour, label=row.name)
+            low, high = [min(values) for values in points.values()], [max(values) for values in points.values()]
+            axes.fill_between(iterations, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.set(title=title, xlabel="iteration", yscale="log")
+        axes.grid(alpha=0.3, which="both")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    figure.suptitle(comparison.config.experiment)
     return figure
 
 

@@ -46,6 +46,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     validate_every: Count = 100
     statistics_every: Count | None = None  # entropy, saturation and more of every layer, see diagnostics.activations
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    threads: Count | None = None  # of BLAS, on which the last bits of a product depend; None for all there are
     backend: str = "numpy"
     dtype: str = "float32"
 

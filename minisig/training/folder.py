@@ -22,6 +22,16 @@ from minisig.errors import MinisigError, UsageError
 from minisig.jsonable import jsonable
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Put the file there whole: written beside its place, flushed to the disk, and renamed."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
 class RunFolder:
     """The folder at `path`; if `numbered`, the first of path, path-2, path-3, … that does not exist yet."""
 
@@ -39,7 +49,7 @@ class RunFolder:
                 self.path.mkdir(parents=True, exist_ok=True)
                 if (self.path / "config.json").exists():
                     raise UsageError(f"{self.path} already holds a run; choose another folder")
-            self._replace("config.json", config)
+            write_file(self.path / "config.json", config)
 
     def _make_new(self) -> None:
         first, number = self.path, 1
@@ -63,16 +73,9 @@ class RunFolder:
         # safetensors writes the memory of a strided view as if it were contiguous.
         contiguous = {name: np.ascontiguousarray(w) for name, w in params.items()}
         with self._writing():
-            self._replace("best.safetensors", save(contiguous))
-            self._replace("summary.json", json.dumps(jsonable(summary), indent=2, allow_nan=False).encode())
-
-    def _replace(self, name: str, content: bytes) -> None:
-        temporary = self.path / f".{name}.tmp"
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path / name)
+            write_file(self.path / "best.safetensors", save(contiguous))
+            content = json.dumps(jsonable(summary), indent=2, allow_nan=False)
+            write_file(self.path / "summary.json", content.encode())
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

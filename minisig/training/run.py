@@ -65,6 +65,15 @@ def run(
     Everything is written to `folder`, which must not hold a run yet; without one nothing is written, and nothing ever
     is before data and network are ready. `watch` is shown every record.
     """
+    if config.threads is None:
+        return _run(config, folder, watch)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(config.threads, user_api="blas"):
+        return _run(config, folder, watch)
+
+
+def _run(config: Config, folder: RunFolder | Path | None, watch: Callable[[Record], None] | None) -> Summary:
     data = load(config.data, seed=config.seed)
     net = build_network(config, data)
     training = Training(net, data, config)

@@ -1,0 +1,46 @@
+"""The first minutes on the real MNIST: what EP learns in them, and what the classical initialization does not.
+
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.mnist       # about three minutes; writes results/mnist.json
+python -m benchmarks.mnist --check                      # the same, and fails where a claim does not hold
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine
+from minisig.experiments import configure
+from minisig.training.run import run
+
+RESULTS = Path(__file__).parent / "results" / "mnist.json"
+
+# experiment, init, iterations, what is claimed of it
+RUNS: tuple[tuple[str, str, int, Callable[[dict[str, Any]], bool]], ...] = (
+    ("mnist-shallow", "random+ep", 5000, lambda result: result["test_error"] < 8),
+    ("mnist-deep", "random+ep", 1000, lambda result: result["valid_error"] < 12),
+    ("mnist-deep", "lecun", 1000, lambda result: result["valid_error"] > 80),
+)
+
+
+def main() -> None:
+    rows: list[dict[str, Any]] = []
+    wrong = []
+    for experiment, init, iterations, holds in RUNS:
+        summary = run(configure(experiment, {"network.init": init, "iterations": iterations}))
+        names = ("experiment", "init", "iterations", "valid_error", "test_error", "seconds")
+        row = {name: summary[name] for name in names}
+        rows.append(row)
+        print(row, flush=True)
+        if not holds(summary):
+            wrong.append(f"{experiment}, {init}")
+    if "--check" not in sys.argv:
+        results = {"command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.mnist", "machine": machine(), "rows": rows}
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if wrong:
+        raise SystemExit(f"the claim does not hold: {'; '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()

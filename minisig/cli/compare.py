@@ -1,0 +1,106 @@
+"""minisig compare: initializations over seeds, beside the paper's numbers."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides
+from minisig.errors import MinisigError
+
+
+@click.command()
+@experiment_argument()
+@click.option(
+    "--init",
+    default="all",
+    show_default=True,
+    help="Initializations, separated by commas; all: the paper's six, and the experiment's own rows, such as lstm.",
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each.  [default: as many as the paper]")
+@all_of(*NETWORK, *TRAINING)
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of BLAS, in every run.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine to share the runs.")
+@click.option("--scheduler", metavar="ADDRESS", callback=not_empty, help="A Dask cluster's address or scheduler file.")
+@click.option(
+    "--out", type=click.Path(), callback=not_empty, help="Folder of the runs.  [default: runs/compare-EXPERIMENT]"
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+@click.option("--json", "form", flag_value="json", help="Short for --format json.")
+def compare(
+    experiment: str,
+    init: str,
+    seeds: int | None,
+    workers: int | None,
+    scheduler: str | None,
+    out: str | None,
+    form: str,
+    **options: Any,
+) -> None:
+    """Train EXPERIMENT with several initializations and seeds, and set the results beside the paper's.
+
+    Finished runs are kept in the folder and never made again: after an
+    interruption the same command goes on, and more seeds or inits add to it.
+
+    \b
+    minisig compare digits --seeds 2
+    minisig compare mnist-shallow --init random+ep,lecun --iterations 5000
+    minisig compare mnist-deep --iterations 2000 --workers 2
+    minisig compare ptb --scheduler tcp://head:8786
+    """
+    from minisig.cli.progress import comparison_progress
+    from minisig.experiments import EXPERIMENTS
+    from minisig.experiments.compare import compare as run_comparison
+    from minisig.experiments.compare import every_row, plan
+    from minisig.experiments.executors import Here, cluster, processes
+    from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
+    from minisig.training.folder import write_file
+
+    if workers and scheduler:
+        raise click.UsageError("--workers and --scheduler exclude each other: a cluster has its own workers.")
+    settings = overrides(experiment, **options)
+    rows = every_row(experiment, settings.get("network.model")) if init == "all" else init.split(",")
+    jobs = plan(experiment, rows, seeds or EXPERIMENTS[experiment].seeds, settings)
+    folder = Path(out or f"runs/compare-{experiment}")
+    if scheduler:
+        place: Any = partial(cluster, scheduler, gpu=jobs[0].config.backend == "cupy")
+    else:
+        place = partial(processes, workers) if workers else Here
+    with comparison_progress(jobs, watching=place is Here) as (watch, finished):
+        comparison = run_comparison(jobs, folder, place, watch=watch, finished=finished)
+    texts = {
+        "text": comparison_text(comparison),
+        "markdown": comparison_markdown(comparison),
+        "csv": comparison_csv(comparison),
+        "json": json.dumps(comparison_json(comparison)),
+    }
+    for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
+        write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
+    click.echo(texts[form])
+    _draw(comparison, folder)
+    if form == "text":
+        click.echo(f"\nruns, tables and curves are in {folder}")
+    if failures := comparison.failures:
+        error = MinisigError(f"{len(failures)} of {len(jobs)} runs failed; the first: {failures[0]}")
+        if len({failure.exit_code for failure in failures}) == 1:
+            error.exit_code = failures[0].exit_code
+        raise error
+
+
+def _draw(comparison: Any, folder: Path) -> None:
+    """Learning curves, if there is something to draw them with."""
+    from importlib.util import find_spec
+
+    from minisig.report.figures import learning_curves, save
+
+    if find_spec("matplotlib") and any(row.results for row in comparison.rows):
+        save(learning_curves(comparison), folder / "curves.png")

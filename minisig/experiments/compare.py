@@ -1,0 +1,243 @@
+"""Comparisons: every initialization over several seeds, beside the paper's numbers.
+
+A run is known by the hash of its full configuration. Its result lies in a folder of that name, which appears whole or
+not at all; so a comparison that was interrupted goes on where it stopped, and no finished run is ever repeated.
+The configuration fixes the number of BLAS threads too, on which the last bits of a matrix product depend: the table is
+the same, number for number, wherever its runs are made.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from statistics import mean, stdev
+from tempfile import mkdtemp
+from typing import Any
+
+import msgspec
+
+from minisig.errors import DataError, MinisigError, UsageError, require_known
+from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
+from minisig.experiments.executors import Place, completed
+from minisig.initializers import INITIALIZERS
+from minisig.initializers.draws import DRAWS
+from minisig.jsonable import jsonable
+from minisig.training.config import Config
+from minisig.training.loop import Record
+from minisig.training.run import run
+
+MOST_BYTES = 2**28  # of a result's file
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a comparison."""
+
+    row: str
+    config: Config
+
+    @property
+    def folder(self) -> str:
+        known_by = sha256(msgspec.json.encode(self.config)).hexdigest()[:16]
+        return f"{self.row}-seed{self.config.seed}-{known_by}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a finished run brought."""
+
+    job: Job
+    summary: Mapping[str, Any]
+    metrics: Sequence[Record]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    results: Sequence[Result]
+    metric: str
+    paper: tuple[float, float | None] | None
+    failures: Mapping[int, MinisigError]  # by seed
+
+    @property
+    def values(self) -> list[float]:
+        return [float(result.summary[self.metric]) for result in self.results]
+
+    @property
+    def mean(self) -> float | None:
+        return mean(self.values) if self.values else None
+
+    @property
+    def std(self) -> float:
+        return stdev(self.values) if len(self.values) > 1 else 0.0
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the paper's."""
+        return None if self.mean is None or self.paper is None else self.mean - self.paper[0]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    config: Config  # of its first run
+    metric: str
+    seeds: int
+    rows: Sequence[Row]
+
+    @property
+    def baselines(self) -> Mapping[str, float]:
+        return next((dict(row.results[0].summary["baselines"]) for row in self.rows if row.results), {})
+
+    @property
+    def failures(self) -> list[MinisigError]:
+        return [error for row in self.rows for error in row.failures.values()]
+
+
+def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> list[Job]:
+    """The runs of a comparison. A row is an initialization, or one of the experiment's own such as lstm."""
+    require_known("experiment", experiment, EXPERIMENTS)
+    known = EXPERIMENTS[experiment]
+    jobs = []
+    for row in dict.fromkeys(rows):
+        require_known("init", row, [*INITIALIZERS, *known.rows])
+        own = known.rows.get(row, {"network.init": row})
+        if clash := [name for name in own if name in settings]:
+            raise UsageError(f"{clash[0]} is what the rows of a comparison differ in; leave it out")
+        jobs += [Job(row, configure(experiment, {**settings, **own, "seed": seed})) for seed in range(seeds)]
+    return jobs
+
+
+def every_row(experiment: str, model: str | None) -> list[str]:
+    """What `--init all` means: the paper's initializations that the model can have, and the experiment's own rows."""
+    require_known("experiment", experiment, EXPERIMENTS)
+    if model is not None and model != EXPERIMENTS[experiment].config.network.model:
+        return [init for init in PAPER_INITS if init in DRAWS]
+    return [*PAPER_INITS, *EXPERIMENTS[experiment].rows]
+
+
+def train(config: bytes, watch: Callable[[Record], None] | None = None) -> tuple[dict[str, Any], list[Record]]:
+    """One run: its summary and its metrics, plain data that can travel."""
+    from threadpoolctl import threadpool_limits
+
+    wanted = msgspec.json.decode(config, type=Config)
+    # For good: on a worker with several runs at once, the first to end must not undo what the others count on.
+    threadpool_limits(wanted.threads, user_api="blas")
+    metrics: list[Record] = []
+
+    def keep(record: Record) -> None:
+        metrics.append(jsonable(record))
+        if watch:
+            watch(record)
+
+    return jsonable(run(wanted, watch=keep)), metrics
+
+
+def compare(
+    jobs: Sequence[Job],
+    folder: Path,
+    place: Place,
+    *,
+    watch: Callable[[Record], None] | None = None,
+    finished: Callable[[Job, Result | MinisigError], None] = lambda job, outcome: None,
+) -> Comparison:
+    """Make the runs that are not in `folder` yet, and put all of them into one table.
+
+    A run that fails is part of the outcome; the others are made all the same. `watch` sees the records of runs that are
+    made in this process, `finished` every run.
+    """
+    outcomes: dict[Job, Result | MinisigError] = {}
+    for job in jobs:
+        if (folder / job.folder).is_dir():
+            outcomes[job] = _load(job, folder)
+            finished(job, outcomes[job])
+    missing = [job for job in jobs if job not in outcomes]
+    watching = (watch,) if watch else ()
+    for job, future in completed(place, train, missing, lambda job: (msgspec.json.encode(job.config), *watching)):
+        outcomes[job] = outcome = _outcome(job, future)
+        if isinstance(outcome, Result):
+            _save(outcome, folder)
+        finished(job, outcome)
+    return _table(jobs, outcomes)
+
+
+def _outcome(job: Job, future: Future[Any]) -> Result | MinisigError:
+    error = future.exception()
+    if error is None:
+        return Result(job, *future.result())
+    if isinstance(error, Exception):
+        return error if isinstance(error, MinisigError) else MinisigError(f"{type(error).__name__}: {error}")
+    raise error
+
+
+def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -> Comparison:
+    known = EXPERIMENTS[jobs[0].config.experiment]
+    rows = []
+    for name in dict.fromkeys(job.row for job in jobs):
+        found = [(job, outcomes[job]) for job in jobs if job.row == name]
+        rows.append(
+            Row(
+                name,
+                [outcome for _, outcome in found if isinstance(outcome, Result)],
+                known.metric,
+                known.paper.get(name),
+                {job.config.seed: outcome for job, outcome in found if isinstance(outcome, MinisigError)},
+            )
+        )
+    return Comparison(jobs[0].config, known.metric, len({job.config.seed for job in jobs}), rows)
+
+
+def _save(result: Result, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = Path(mkdtemp(dir=folder, prefix=".run-"))
+        try:
+            config = msgspec.json.format(msgspec.json.encode(result.job.config))
+            (temporary / "config.json").write_bytes(config)
+            with (temporary / "metrics.jsonl").open("w", encoding="utf-8") as file:
+                file.writelines(json.dumps(record, allow_nan=False) + "\n" for record in result.metrics)
+            (temporary / "summary.json").write_text(json.dumps(result.summary, indent=2, allow_nan=False))
+            temporary.chmod(0o755)
+            temporary.rename(folder / result.job.folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise MinisigError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+
+def _load(job: Job, folder: Path) -> Result:
+    """A run that was finished before; its files are checked, for they may be anybody's."""
+    path = folder / job.folder
+    try:
+        contents = {}
+        for name in ("config.json", "metrics.jsonl", "summary.json"):
+            if (path / name).stat().st_size > MOST_BYTES:
+                raise DataError(f"{path / name}: larger than any such file should be")
+            contents[name] = (path / name).read_bytes()
+        if msgspec.json.decode(contents["config.json"], type=Config) != job.config:
+            raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
+        summary = msgspec.json.decode(contents["summary.json"], type=dict[str, Any])
+        metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in contents["metrics.jsonl"].splitlines()]
+        float(summary[EXPERIMENTS[job.config.experiment].metric])
+        dict(summary["baselines"])
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}; remove the folder") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: not a finished run ({error}); remove the folder") from None
+    return Result(job, summary, metrics)
+
+
+def curves(results: Iterable[Result], name: str) -> dict[int, list[float]]:
+    """Of every iteration at which all runs logged it, the values of one metric."""
+    found: dict[int, list[float]] = {}
+    results = list(results)
+    for result in results:
+        for record in result.metrics:
+            value = record.get(name)
+            if isinstance(value, int | float):
+                found.setdefault(int(record["iteration"]), []).append(float(value))
+    return {iteration: values for iteration, values in sorted(found.items()) if len(values) == len(results)}

@@ -1,0 +1,134 @@
+"""Where the runs of a comparison are made. All three are a `concurrent.futures.Executor`, and one code path uses them.
+
+here            one run after the other, in this process
+processes       on this machine; one that dies takes its run with it, which is made again
+cluster         of an existing Dask scheduler; results come back through the client, no disk is shared
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
+
+from minisig import __version__
+from minisig.errors import MinisigError
+
+Job = TypeVar("Job")
+Place = Callable[[], AbstractContextManager[Executor]]
+
+SECONDS_TO_CONNECT = 10
+FRUITLESS = 3  # times that all workers may die, one after the other, with no run finished in between
+
+
+class Here(Executor):
+    """Runs at once what is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Executor]:
+    # Fresh processes: a fork of one with BLAS threads in it can hang.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_the_parent)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
+    """The cluster at an address such as tcp://host:8786, or described by a scheduler file."""
+    try:
+        import distributed
+    except ImportError:
+        raise MinisigError("--scheduler needs Dask: pip install 'minisig[cluster]'") from None
+    connect: Any = distributed.Client
+    place = {"address": scheduler} if "://" in scheduler or ":" in scheduler else {"scheduler_file": scheduler}
+    try:
+        client = connect(**place, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise MinisigError(f"no Dask scheduler at {scheduler}: {error or type(error).__name__}") from None
+    with client:
+        _require_same_version(client)
+        executor = client.get_executor(pure=False, **({"resources": {"GPU": 1}} if gpu else {}))
+        try:
+            yield executor
+        except BaseException:
+            executor.shutdown(wait=False)
+            raise
+
+
+def _require_same_version(client: Any) -> None:
+    from importlib.metadata import version
+
+    found = client.run(version, "minisig", on_error="return")
+    if not found:
+        raise MinisigError("the Dask scheduler has no workers: start some with 'dask worker ADDRESS'")
+    wrong = {worker: answer for worker, answer in found.items() if answer != __version__}
+    if wrong:
+        worker, answer = next(iter(wrong.items()))
+        has = "no minisig" if isinstance(answer, Exception) else f"minisig {answer}"
+        raise MinisigError(
+            f"{len(wrong)} of {len(found)} Dask workers cannot be used: {worker} has {has}, this is {__version__}; "
+            f"install the same version there"
+        )
+
+
+def completed(
+    place: Place, task: Callable[..., Any], jobs: Sequence[Job], payload: Callable[[Job], tuple[Any, ...]]
+) -> Iterator[tuple[Job, Future[Any]]]:
+    """Every job and what came of task(*payload(job)), as they finish; those of workers that died are done again."""
+    waiting = list(jobs)
+    fruitless = 0
+    while waiting:
+        before = len(waiting)
+        with place() as executor:
+            for job, future in _round(executor, task, waiting, payload):
+                if not isinstance(_failure(future), BrokenExecutor):
+                    waiting.remove(job)
+                    yield job, future
+        fruitless = 0 if len(waiting) < before else fruitless + 1
+        if fruitless == FRUITLESS:
+            raise MinisigError(
+                f"the worker processes died {FRUITLESS} times, and no run finished: is there enough memory?"
+            )
+
+
+def _round(
+    executor: Executor, task: Callable[..., Any], jobs: Sequence[Job], payload: Callable[[Job], tuple[Any, ...]]
+) -> Iterator[tuple[Job, Future[Any]]]:
+    futures: dict[Future[Any], Job] = {}
+    for job in list(jobs):
+        try:
+            futures[executor.submit(task, *payload(job))] = job
+        except BrokenExecutor:
+            break
+        for future in [future for future in futures if future.done()]:
+            yield futures.pop(future), future
+    for future in as_completed(futures):
+        yield futures[future], future
+
+
+def _failure(future: Future[Any]) -> BaseException | None:
+    try:
+        return future.exception()
+    except CancelledError:
+        raise MinisigError("the Dask scheduler has gone; finished runs are kept, the same command goes on") from None
