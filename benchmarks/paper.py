@@ -1,0 +1,78 @@
+"""The paper's tables with our own numbers, at a budget that two cores finish in about two hours.
+
+python -m benchmarks.paper --workers 2                  # all; writes results/paper/NAME.json and NAME.png
+python -m benchmarks.paper xor mnist-deep --workers 2   # some
+python -m benchmarks.paper --full --scheduler ADDRESS   # at the paper's own scale, for a GPU or a cluster
+
+What is finished stays in the folder runs/ and is not made again: after an interruption the same command goes on.
+At the reduced budget the learning rate is higher than the paper's and falls to 0, so that the networks get as far as
+they can in a fiftieth of its iterations; mnist-deep-start keeps the paper's rate and shows the first 2,000.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.machine import machine
+from minisig.experiments.compare import compare, every_row, plan
+from minisig.experiments.executors import Here, cluster, processes
+from minisig.report.comparison import comparison_json, comparison_text
+from minisig.report.figures import learning_curves, save
+
+RESULTS = Path(__file__).parent / "results" / "paper"
+
+
+def _falling(rate: float, iterations: int) -> dict[str, Any]:
+    return {"optimizer.learning_rate": rate, "optimizer.schedule": "linear", "iterations": iterations}
+
+
+# name: experiment, seeds, settings of the reduced budget
+BUDGET: dict[str, tuple[str, int, Mapping[str, Any]]] = {
+    "xor": ("xor", 10, {}),
+    "mnist-shallow": ("mnist-shallow", 3, _falling(0.05, 9000)),
+    "mnist-deep-start": ("mnist-deep", 2, {"iterations": 2000, "validate_every": 250}),
+    "copy-memory": ("copy-memory", 4, {"iterations": 3000}),
+    "mnist-shallow-dropout": ("mnist-shallow-dropout", 3, _falling(0.05, 9000)),
+    "mnist-deep-augmented": ("mnist-deep-augmented", 1, _falling(0.02, 2500)),
+    "mnist-deep": ("mnist-deep", 1, _falling(0.02, 3000)),
+    "ptb": ("ptb", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
+    "ptb-dropout": ("ptb-dropout", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
+}
+FULL_SEEDS = {"xor": 10, "mnist-deep-augmented": 1}  # all others four
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("names", nargs=-1)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine.")
+@click.option("--scheduler", help="Address of a Dask cluster.")
+@click.option("--backend", default="numpy")
+@click.option("--full", is_flag=True, help="The paper's own iterations and learning rates.")
+def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, backend: str, full: bool) -> None:
+    for name in names or BUDGET:
+        experiment, seeds, settings = BUDGET[name]
+        if full:
+            seeds, settings = FULL_SEEDS.get(experiment, 4), {}
+        settings = {**settings, "backend": backend, "threads": 1}
+        jobs = plan(experiment, every_row(experiment, None), seeds, settings)
+        place: Any = Here
+        if scheduler:
+            place = partial(cluster, scheduler, gpu=backend == "cupy")
+        elif workers:
+            place = partial(processes, workers)
+        comparison = compare(jobs, Path("runs") / "paper" / name, place)
+        print(comparison_text(comparison), flush=True)
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        target = RESULTS / (f"{name}-full" if full else name)
+        command = f"python -m benchmarks.paper {name}" + (" --full" if full else "")
+        settings = {key: value for key, value in settings.items() if key not in ("backend", "threads")}
+        results = {"command": command, "machine": machine(), "settings": settings, **comparison_json(comparison)}
+        target.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        save(learning_curves(comparison), target.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
