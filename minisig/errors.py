@@ -37,6 +37,14 @@ class DataError(MinisigError, ValueError):
     exit_code = 5
 
 
+class Interrupted(MinisigError):
+    """A signal asked the run to end; it can be resumed."""
+
+    def __init__(self, message: str, signal: int) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + signal
+
+
 def require_known(kind: str, name: str, known: Iterable[str]) -> None:
     """Raise UsageError, with the nearest known name as a suggestion, unless `name` is one of `known`."""
     known = list(known)

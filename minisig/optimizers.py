@@ -14,7 +14,14 @@ from minisig.gradients import Gradients
 
 class Optimizer(Protocol):
     slots: dict[str, dict[str, Array]]
-    needs_matrices: bool  # or makes do with factored gradients
+
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """What is remembered of every parameter."""
+
+    @property
+    def needs_matrices(self) -> bool:
+        """Or makes do with factored gradients."""
 
     def update(
         self,
@@ -33,6 +40,7 @@ class Momentum:
     """v ← μ v − η g,  w ← w + v.  For a weight matrix, g = xᵀ dz, the first line is one matrix product."""
 
     momentum: float = 0.9
+    slot_names = ("v",)
     needs_matrices = False
     slots: dict[str, dict[str, Array]] = field(default_factory=dict)
 
@@ -65,6 +73,7 @@ class Adam:
     beta2: float = 0.999
     epsilon: float = 1e-8
     steps: int = 0
+    slot_names = ("m", "v")
     needs_matrices = True
     slots: dict[str, dict[str, Array]] = field(default_factory=dict)
 

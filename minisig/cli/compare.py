@@ -63,7 +63,7 @@ def compare(
     from minisig.experiments.compare import every_row, plan
     from minisig.experiments.executors import Here, cluster, processes
     from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
-    from minisig.training.folder import write_file
+    from minisig.training.files import write_file
 
     if workers and scheduler:
         raise click.UsageError("--workers and --scheduler exclude each other: a cluster has its own workers.")

@@ -68,7 +68,7 @@ def list_(json_: bool) -> None:
 @click.option(
     "--from",
     "source",
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(path_type=Path),
     help="A folder, .zip or .tar archive that has the files; nothing is downloaded.",
 )
 @click.option("--mirror", "mirrors", multiple=True, metavar="URL", help="Download from here instead. Repeatable.")

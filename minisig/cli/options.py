@@ -156,6 +156,8 @@ def network_options(command: F) -> F:
 def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **options: Any) -> dict[str, Any]:
     """What the options given say, by the configuration's names; they win over the file, and a --set over them."""
     given = _from_file(config, experiment) if config else {}
+    if options.get("data"):  # a run must find its data from wherever it is resumed
+        options["data"] = str(Path(options["data"]).absolute())
     given |= {SETTINGS[option]: value for option, value in options.items() if value is not None}
     for setting in settings:
         name, equals, text = setting.partition("=")

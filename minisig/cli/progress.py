@@ -15,7 +15,7 @@ from minisig.training.loop import Record
 
 
 @contextmanager
-def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
+def progress(config: Config, iterations: int | None = None) -> Iterator[Callable[[Record], None] | None]:
     """A function to show each record to, or None where nobody looks."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -44,7 +44,7 @@ def progress(config: Config) -> Iterator[Callable[[Record], None] | None]:
         bar.update(task, completed=record["iteration"], figures=figures)
 
     with bar:
-        task = bar.add_task(config.experiment, total=config.iterations, figures="")
+        task = bar.add_task(config.experiment, total=iterations or config.iterations, figures="")
         yield watch
 
 

@@ -1,10 +1,15 @@
 """minisig train: train one network."""
 
 import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides
 
@@ -14,8 +19,17 @@ from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_
 @all_of(*TRAINING)
 @click.option("--threads", type=click.IntRange(min=1), help="Of BLAS.  [default: all cores]")
 @click.option("--out", type=click.Path(), callback=not_empty, help="Folder for the run.  [default: a new one in runs/]")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Go on with the run in this folder; with more --iterations, beyond its end.",
+)
 @as_json
-def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None:
+@click.pass_context
+def train(
+    ctx: click.Context, /, experiment: str, out: str | None, resume: Path | None, json_: bool, **options: Any
+) -> None:
     """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
     mnist-deep-augmented, copy-memory, ptb or ptb-dropout.
 
@@ -28,21 +42,53 @@ def train(experiment: str, out: str | None, json_: bool, **options: Any) -> None
     minisig train copy-memory --set data.delay=50
     minisig train ptb --model lstm --iterations 2000
     minisig train ptb --data FOLDER                your train, valid and test.txt
+    minisig train --resume runs/digits-random+ep-seed0
 
-    Options without a default have the experiment's values.
+    Options without a default have the experiment's values. Ctrl-C or a
+    termination signal saves the run first; --resume goes on with it.
     """
     from minisig.cli.progress import progress
     from minisig.experiments import configure
     from minisig.report.summary import summary_text
+    from minisig.training import run as runs
+    from minisig.training.files import read_config
     from minisig.training.folder import RunFolder
-    from minisig.training.run import run
 
-    config = configure(experiment, overrides(experiment, **options))
-    name = f"{experiment}-{config.network.init}-seed{config.seed}"
-    folder = RunFolder(Path(out)) if out else RunFolder(Path("runs") / name, numbered=True)
-    with progress(config) as watch:
-        summary = run(config, folder, watch)
-    if json_:
-        click.echo(json.dumps(summary))
+    if resume:
+        given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+        if others := [name for name in given if name not in ("resume", "iterations", "json_")]:
+            raise click.UsageError(f"a run is resumed as it was configured; leave out {', '.join(others)}.")
+        iterations = options["iterations"]
+        with progress(read_config(resume), iterations) as watch, signals() as stop:
+            summary = runs.resume(resume, iterations, watch, stop)
+        config, path = read_config(resume), resume
     else:
-        click.echo(summary_text(summary, config, folder.path))
+        config = configure(experiment, overrides(experiment, **options))
+        name = f"{experiment}-{config.network.init}-seed{config.seed}"
+        folder = RunFolder(Path(out)) if out else RunFolder(Path("runs") / name, numbered=True)
+        with progress(config) as watch, signals() as stop:
+            summary = runs.run(config, folder, watch, stop)
+        path = folder.path
+    click.echo(json.dumps(summary) if json_ else summary_text(summary, config, path))
+
+
+@contextmanager
+def signals() -> Iterator[Callable[[], int | None]]:
+    """A function that gives the number of the first signal to end that came; a second one ends at once."""
+    caught: list[int] = []
+    before: dict[int, Any] = {}
+
+    def note(number: int, frame: Any) -> None:
+        caught.append(number)
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        before |= {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: caught[0] if caught else None
+    finally:
+        restore()

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from minisig.data.public import PublicFile, PublicSet
 from minisig.data.raw import pieces
-from minisig.errors import DataError, MinisigError
+from minisig.errors import DataError, MinisigError, UsageError
 
 Watch = Callable[[str, int, int], None]  # name of the file, bytes that are there, bytes to come in all
 
@@ -50,6 +50,8 @@ def fetch(public: PublicSet, folder: Path, mirrors: Sequence[str] | None = None,
 
 def bring(public: PublicSet, source: Path, folder: Path) -> None:
     """Copy what is missing or wrong in `folder` from another folder, or from a .zip or .tar archive, at `source`."""
+    if not source.exists():
+        raise UsageError(f"{source}: no such folder or file")
     missing = {name: file for file in wanted(public, folder) for name in file.names}
     faults: dict[str, str] = {}
     entries = _folder_entries if source.is_dir() else _archive_entries

@@ -26,10 +26,9 @@ from minisig.initializers import INITIALIZERS
 from minisig.initializers.draws import DRAWS
 from minisig.jsonable import jsonable
 from minisig.training.config import Config
+from minisig.training.files import read_file
 from minisig.training.loop import Record
 from minisig.training.run import run
-
-MOST_BYTES = 2**28  # of a result's file
 
 
 @dataclass(frozen=True)
@@ -212,21 +211,17 @@ def _save(result: Result, folder: Path) -> None:
 def _load(job: Job, folder: Path) -> Result:
     """A run that was finished before; its files are checked, for they may be anybody's."""
     path = folder / job.folder
+    config, lines, content = (read_file(path / name) for name in ("config.json", "metrics.jsonl", "summary.json"))
     try:
-        contents = {}
-        for name in ("config.json", "metrics.jsonl", "summary.json"):
-            if (path / name).stat().st_size > MOST_BYTES:
-                raise DataError(f"{path / name}: larger than any such file should be")
-            contents[name] = (path / name).read_bytes()
-        if msgspec.json.decode(contents["config.json"], type=Config) != job.config:
+        if msgspec.json.decode(config, type=Config) != job.config:
             raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
-        summary = msgspec.json.decode(contents["summary.json"], type=dict[str, Any])
-        metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in contents["metrics.jsonl"].splitlines()]
+        summary = msgspec.json.decode(content, type=dict[str, Any])
+        metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in lines.splitlines()]
         float(summary[EXPERIMENTS[job.config.experiment].metric])
         dict(summary["baselines"])
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}; remove the folder") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+    except DataError:
+        raise
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: not a finished run ({error}); remove the folder") from None
     return Result(job, summary, metrics)
 

@@ -42,8 +42,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optimizer: OptimizerConfig
     batch_size: Count
     iterations: Count
+    select_by: Literal["loss", "error"] = "loss"  # of the validation part: what the best parameters are best in
     log_every: Count = 20
     validate_every: Count = 100
+    checkpoint_every: Count = 1000
     statistics_every: Count | None = None  # entropy, saturation and more of every layer, see diagnostics.activations
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     threads: Count | None = None  # of BLAS, on which the last bits of a product depend; None for all there are

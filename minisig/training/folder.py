@@ -1,11 +1,12 @@
 """A run's folder on disk.
 
-    config.json         what was asked for
-    metrics.jsonl       one line for every logged iteration
-    best.safetensors    the parameters of least validation loss
-    summary.json        what came out
+    config.json             what was asked for
+    metrics.jsonl           one line for every logged iteration
+    checkpoint.safetensors  where the run stands, see checkpoint.py
+    best.safetensors        the parameters that validated best
+    summary.json            what came out
 
-Every file but the growing metrics.jsonl appears whole or not at all.
+Every file but the growing metrics.jsonl appears whole or not at all. One process at a time has the folder.
 """
 
 import json
@@ -15,21 +16,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-from safetensors.numpy import save
+from filelock import FileLock, Timeout
 
-from minisig.errors import MinisigError, UsageError
+from minisig.errors import DataError, MinisigError, UsageError
 from minisig.jsonable import jsonable
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Put the file there whole: written beside its place, flushed to the disk, and renamed."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+from minisig.training.checkpoint import Position, save_checkpoint
+from minisig.training.config import Config
+from minisig.training.files import read_file, write_file, write_tensors
+from minisig.training.loop import Training
 
 
 class RunFolder:
@@ -37,8 +33,9 @@ class RunFolder:
 
     def __init__(self, path: Path, *, numbered: bool = False) -> None:
         self.path, self.numbered = path, numbered
+        self.lock: FileLock | None = None
 
-    def claim(self, config: bytes) -> None:
+    def claim(self, config: Config) -> None:
         """Make the folder this run's own, which must not hold another, by writing the configuration."""
         with self._writing():
             if self.numbered:
@@ -46,10 +43,72 @@ class RunFolder:
             else:
                 if self.path.exists() and not self.path.is_dir():
                     raise UsageError(f"{self.path} is a file; choose a folder for the run")
+                self._require_empty()
                 self.path.mkdir(parents=True, exist_ok=True)
-                if (self.path / "config.json").exists():
-                    raise UsageError(f"{self.path} already holds a run; choose another folder")
-            write_file(self.path / "config.json", config)
+            self._lock()
+            self._require_empty()  # still, now that nobody else can come in
+        self.configure(config)
+
+    def reopen(self) -> None:
+        """Take the folder of a run that has been begun before."""
+        if not (self.path / "config.json").is_file():
+            raise UsageError(f"{self.path} holds no run: there is no config.json in it")
+        with self._writing():
+            self._lock()
+
+    def configure(self, config: Config) -> None:
+        with self._writing():
+            write_file(self.path / "config.json", msgspec.json.format(msgspec.json.encode(config)))
+
+    def log(self, record: Mapping[str, Any]) -> None:
+        """Append one line to metrics.jsonl."""
+        with self._writing(), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(jsonable(record), allow_nan=False) + "\n")
+
+    def flush_metrics(self) -> int:
+        """Bring metrics.jsonl safely to the disk; its size."""
+        with self._writing(), (self.path / "metrics.jsonl").open("a") as file:
+            os.fsync(file.fileno())
+            return file.tell()
+
+    def rewind_metrics(self, size: int) -> None:
+        """Forget what was logged after a checkpoint, a line that was cut off in the middle included."""
+        path = self.path / "metrics.jsonl"
+        with self._writing(), path.open("a") as file:
+            if file.tell() < size:
+                raise DataError(f"{path}: has {file.tell():,} bytes, {size:,} when the checkpoint was written")
+            file.truncate(size)
+
+    def checkpoint(self, training: Training, position: Position) -> None:
+        with self._writing():
+            save_checkpoint(self.path, training, position)
+
+    def finish(self, params: Mapping[str, np.ndarray], summary: Mapping[str, Any]) -> None:
+        """Write the selected parameters and, last of all, the summary."""
+        with self._writing():
+            write_tensors(self.path / "best.safetensors", params)
+            content = json.dumps(jsonable(summary), indent=2, allow_nan=False)
+            write_file(self.path / "summary.json", content.encode())
+
+    def summary(self) -> dict[str, Any] | None:
+        """What a finished run wrote."""
+        path = self.path / "summary.json"
+        if not path.exists():
+            return None
+        try:
+            return msgspec.json.decode(read_file(path), type=dict[str, Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise DataError(f"{path}: {error}") from None
+
+    def release(self) -> None:
+        if self.lock:
+            self.lock.release()
+
+    def _require_empty(self) -> None:
+        if (self.path / "config.json").exists():
+            raise UsageError(
+                f"{self.path} already holds a run; choose another folder, or go on with --resume {self.path}"
+            )
 
     def _make_new(self) -> None:
         first, number = self.path, 1
@@ -63,19 +122,13 @@ class RunFolder:
                 number += 1
                 self.path = first.with_name(f"{first.name}-{number}")
 
-    def log(self, record: Mapping[str, Any]) -> None:
-        """Append one line to metrics.jsonl."""
-        with self._writing(), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(jsonable(record), allow_nan=False) + "\n")
-
-    def finish(self, params: Mapping[str, np.ndarray], summary: Mapping[str, Any]) -> None:
-        """Write the selected parameters and, last of all, the summary."""
-        # safetensors writes the memory of a strided view as if it were contiguous.
-        contiguous = {name: np.ascontiguousarray(w) for name, w in params.items()}
-        with self._writing():
-            write_file(self.path / "best.safetensors", save(contiguous))
-            content = json.dumps(jsonable(summary), indent=2, allow_nan=False)
-            write_file(self.path / "summary.json", content.encode())
+    def _lock(self) -> None:
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError(f"{self.path} is in use by another process") from None
+        self.lock = lock
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from minisig.data import Batches, Dataset
 from minisig.data.ahead import Ahead
 from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
+from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import Diverged, UsageError
 from minisig.gradients import clip_factor, evaluated, global_norm, gradient_norms, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
@@ -27,20 +28,22 @@ from minisig.training.schedules import learning_rate
 
 Record = dict[str, Any]
 
+NOT_YET = Score(loss=float("inf"), error=float("inf"))  # validated
 DIVERGED = 1e6  # a mean cross-entropy above this, or none at all, ends the run
 
 
 class Training:
-    """A network being trained on data; `best` holds the parameters of least validation loss so far."""
+    """A network being trained on data, `iteration` updates so far; `best` holds the parameters that validated best."""
 
     def __init__(self, net: Network, data: Dataset, config: Config) -> None:
         self.net, self.data, self.config = net, data, config
         self.optimizer = make_optimizer(config.optimizer)
         self.batches = self._batches()
+        self.iteration = 0
         self.states: States = {}  # of recurrent layers, carried from batch to batch where the data go on
         self.best = {name: w.copy() for name, w in net.params.items()}
         self.best_iteration = 0
-        self.best_score = Score(loss=float("inf"), error=100.0)
+        self.best_score = NOT_YET
 
     def _batches(self) -> Batches:
         batches: Batches = self.data.train.batches(self.config.batch_size, self.config.seed)
@@ -52,27 +55,36 @@ class Training:
         return Ahead(Distorted(batches, Distortion(augment, self.data.image, self.net.backend), self.config.seed))
 
     def __iter__(self) -> Iterator[Record]:
-        """Train to the end; a record of iteration 1, of every log_every-th and validated one, and of the last.
-
-        A record's training loss, gradient norms, activities and statistics are those its iteration's update was made
-        from, the norms before clipping unless they say otherwise; its validation figures are those after the update.
-        """
-        config = self.config
-        for iteration in range(1, config.iterations + 1):
-            validating = iteration % config.validate_every == 0 or iteration == config.iterations
-            measuring = config.statistics_every is not None and (
-                iteration % config.statistics_every == 0 or iteration == 1
-            )
-            logging = iteration % config.log_every == 0 or iteration == 1 or validating or measuring
-            with np.errstate(over="ignore", invalid="ignore"):  # what they warn of is reported by _observe
-                trace, norms = self.step(iteration)
-            if logging:
-                record = self._observe(iteration, trace, norms or trace.gradient_norms())
-                if measuring:
-                    record["statistics"] = [asdict(row) for row in activation_statistics(trace)]
-                if validating:
-                    record |= self._validate(iteration)
+        """Train to the end; a record of iteration 1, of every log_every-th and validated one, and of the last."""
+        while not self.done:
+            if record := self.advance():
                 yield record
+
+    @property
+    def done(self) -> bool:
+        return self.iteration >= self.config.iterations
+
+    def advance(self) -> Record | None:
+        """The next iteration, and its record if it is one of those that have one.
+
+        A record's training loss, gradient norms, activities and statistics are those its update was made from, the
+        norms before clipping unless they say otherwise; its validation figures are those after the update.
+        """
+        config, iteration = self.config, self.iteration + 1
+        validating = iteration % config.validate_every == 0 or iteration == config.iterations
+        measuring = config.statistics_every is not None and (iteration % config.statistics_every == 0 or iteration == 1)
+        logging = iteration % config.log_every == 0 or iteration == 1 or validating or measuring
+        with np.errstate(over="ignore", invalid="ignore"):  # what they warn of is reported by _observe
+            trace, norms = self.step(iteration)
+        self.iteration = iteration
+        if not logging:
+            return None
+        record = self._observe(iteration, trace, norms or trace.gradient_norms())
+        if measuring:
+            record["statistics"] = [asdict(row) for row in activation_statistics(trace)]
+        if validating:
+            record |= self._validate(iteration)
+        return record
 
     def step(self, iteration: int) -> tuple[Trace, dict[str, float]]:
         """One update; its trace and, if clipping needed them, the gradient norms before clipping."""
@@ -97,7 +109,7 @@ class Training:
     def _observe(self, iteration: int, trace: Trace, norms: dict[str, float]) -> Record:
         loss = float(trace.loss)
         total = global_norm(norms)
-        self._require_sane(iteration, loss, total, updates=iteration - 1)
+        self._require_sane(iteration, loss, total, trace)
         activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
         return {
             "iteration": iteration,
@@ -109,18 +121,31 @@ class Training:
             "activation_std": {name: float(y.std()) for name, y in activities.items()},
         }
 
-    def _require_sane(self, iteration: int, loss: float, gradient_norm: float = 0.0, *, updates: int) -> None:
+    def _require_sane(
+        self, iteration: int, loss: float, gradient_norm: float = 0.0, trace: Trace | None = None
+    ) -> None:
         if loss < DIVERGED and isfinite(gradient_norm):
             return
+        where = first_not_finite(self.net, trace)
         rate = self.config.optimizer.learning_rate
-        advice = f"lower the learning rate, now {rate:g}" if updates else "look at the data and the initialization"
-        raise Diverged(f"diverged at iteration {iteration}: loss {loss:g}, gradient norm {gradient_norm:g}; {advice}")
+        updated = iteration > 1 or trace is None
+        advice = f"lower the learning rate, now {rate:g}" if updated else "look at the data and the initialization"
+        raise Diverged(
+            f"diverged at iteration {iteration}: loss {loss:g}, gradient norm {gradient_norm:g}"
+            f"{f', first seen in {where}' if where else ''}; {advice}"
+        )
+
+    def require_finite(self) -> None:
+        """Raise Diverged if a weight is NaN or infinite."""
+        if not all(bool(self.net.backend.xp.isfinite(w).all()) for w in self.net.params.values()):
+            self._require_sane(self.iteration, float("nan"))
 
     def _validate(self, iteration: int) -> Record:
         with np.errstate(over="ignore", invalid="ignore"):
             score = evaluate(self.net, self.data.valid)
-        self._require_sane(iteration, score.loss, updates=iteration)
-        if score.loss < self.best_score.loss:
+        self._require_sane(iteration, score.loss)
+        by = self.config.select_by
+        if getattr(score, by) < getattr(self.best_score, by):
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():
                 self.best[name][...] = w

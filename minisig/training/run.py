@@ -1,25 +1,30 @@
 """A run: data, network and training from one configuration."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from minisig.backends import get_backend
 from minisig.data import Dataset, Split, load
-from minisig.errors import UsageError
+from minisig.errors import Interrupted, UsageError
 from minisig.initializers import RecurrentOptions
+from minisig.jsonable import jsonable
 from minisig.network import Network, mlp, recurrent
 from minisig.seeds import stream
+from minisig.training.checkpoint import Position, load_checkpoint
 from minisig.training.config import Config
 from minisig.training.evaluate import Score, evaluate
+from minisig.training.files import read_config
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Record, Training
 
 Summary = dict[str, Any]
+Watch = Callable[[Record], None]
 
 TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's train_loss is taken from
 
@@ -58,42 +63,129 @@ def build_network(config: Config, data: Dataset) -> Network:
 
 
 def run(
-    config: Config, folder: RunFolder | Path | None = None, watch: Callable[[Record], None] | None = None
+    config: Config,
+    folder: RunFolder | Path | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], int | None] | None = None,
 ) -> Summary:
-    """Train as configured, select by validation loss, test once, and return the summary.
+    """Train as configured, select by validation, test once, and return the summary.
 
     Everything is written to `folder`, which must not hold a run yet; without one nothing is written, and nothing ever
-    is before data and network are ready. `watch` is shown every record.
+    is before data and network are ready. `watch` is shown every record. `stop` is asked after every iteration; when it
+    gives the number of a signal, the run is saved and ends with Interrupted.
     """
-    if config.threads is None:
-        return _run(config, folder, watch)
+    folder = RunFolder(folder) if isinstance(folder, Path) else folder
+    with _blas_threads(config.threads):
+        training = _prepare(config)
+        if not folder:
+            return _train(training, None, None, watch, stop)
+        folder.claim(config)
+        try:
+            return _train(training, folder, None, watch, stop)
+        finally:
+            folder.release()
+
+
+def resume(
+    path: Path,
+    iterations: int | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], int | None] | None = None,
+) -> Summary:
+    """Go on with the run in the folder `path`, to the same bits as if it had never stopped.
+
+    A finished run is left as it is, unless `iterations` asks for more of them.
+    """
+    folder = RunFolder(path)
+    folder.reopen()
+    try:
+        config = read_config(path)
+        summary = folder.summary()
+        if iterations is not None and iterations != config.iterations:
+            config = _extended(config, iterations)
+        if summary and summary.get("iterations") == config.iterations:
+            return summary
+        with _blas_threads(config.threads):
+            training = _prepare(config)
+            position = load_checkpoint(path, training)
+            folder.rewind_metrics(position.metrics_bytes if position else 0)
+            folder.configure(config)
+            return _train(training, folder, position, watch, stop)
+    finally:
+        folder.release()
+
+
+def _extended(config: Config, iterations: int) -> Config:
+    if iterations < config.iterations:
+        raise UsageError(f"the run has {config.iterations} iterations; it can be extended, not shortened")
+    if config.optimizer.schedule != "constant":
+        raise UsageError(
+            f"the learning rate of this run falls to 0 at iteration {config.iterations}: more of them would make it "
+            f"another run; start a new one"
+        )
+    return replace(config, iterations=iterations)
+
+
+def _blas_threads(threads: int | None) -> AbstractContextManager[Any]:
+    if threads is None:
+        return nullcontext()
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(config.threads, user_api="blas"):
-        return _run(config, folder, watch)
+    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limits
 
 
-def _run(config: Config, folder: RunFolder | Path | None, watch: Callable[[Record], None] | None) -> Summary:
+def _prepare(config: Config) -> Training:
     data = load(config.data, seed=config.seed)
-    net = build_network(config, data)
-    training = Training(net, data, config)
-    if isinstance(folder, Path):
-        folder = RunFolder(folder)
-    if folder:
-        folder.claim(msgspec.json.format(msgspec.json.encode(config)))
-    first: Record = {}
-    last: Record = {}
-    started = perf_counter()
-    for record in training:
-        first, last = first or record, record
-        if folder:
-            folder.log(record)
-        if watch:
-            watch(record)
-    seconds = perf_counter() - started
+    return Training(build_network(config, data), data, config)
 
+
+def _train(
+    training: Training,
+    folder: RunFolder | None,
+    position: Position | None,
+    watch: Watch | None,
+    stop: Callable[[], int | None] | None,
+) -> Summary:
+    config = training.config
+    first, last, before = (position.first, position.last, position.seconds) if position else ({}, {}, 0.0)
+    started = perf_counter()
+    while not training.done:
+        if record := training.advance():
+            first, last = first or record, record
+            if folder:
+                folder.log(record)
+            if watch:
+                watch(record)
+        signal = stop() if stop else None
+        if folder and (signal or training.iteration % config.checkpoint_every == 0 or training.done):
+            training.require_finite()
+            folder.checkpoint(
+                training,
+                Position(
+                    iteration=training.iteration,
+                    best_iteration=training.best_iteration,
+                    best_score=training.best_score if training.best_iteration else None,
+                    metrics_bytes=folder.flush_metrics(),
+                    seconds=before + perf_counter() - started,
+                    first=jsonable(first),
+                    last=jsonable(last),
+                ),
+            )
+        if signal and not training.done:
+            how = f"go on with: minisig train --resume {folder.path}" if folder else "nothing was saved"
+            raise Interrupted(f"stopped after iteration {training.iteration:,}; {how}", signal)
+    summary = _summary(training, first, last, before + perf_counter() - started)
+    if folder:
+        folder.finish({name: training.net.backend.to_host(w) for name, w in training.best.items()}, summary)
+    return summary
+
+
+def _summary(training: Training, first: Record, last: Record, seconds: float) -> Summary:
+    """The outcome of a run; from here on the network is the selected one."""
+    net, data, config = training.net, training.data, training.config
     net.load(training.best)
-    summary = {
+    return {
         "experiment": config.experiment,
         "model": config.network.model,
         "init": config.network.init,
@@ -113,9 +205,6 @@ def _run(config: Config, folder: RunFolder | Path | None, watch: Callable[[Recor
             for name, norm in first["gradient_norm"].items()
         ],
     }
-    if folder:
-        folder.finish({name: net.backend.to_host(w) for name, w in training.best.items()}, summary)
-    return summary
 
 
 def _scores(part: str, score: Score, data: Dataset) -> Summary:

@@ -91,9 +91,10 @@ def metrics(folder):
 # What is written
 
 
-def test_a_run_writes_its_four_files_and_no_other(folder):
+def test_a_run_writes_its_five_files_a_lock_and_no_other(folder):
     names = {path.name for path in folder.iterdir()}
-    assert names == {"config.json", "metrics.jsonl", "best.safetensors", "summary.json"}
+    files = {"config.json", "metrics.jsonl", "checkpoint.safetensors", "best.safetensors", "summary.json"}
+    assert names == {*files, ".lock"}
 
 
 def test_the_summary_has_what_the_design_names(summary):

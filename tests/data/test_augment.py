@@ -397,6 +397,7 @@ def test_the_papers_settings_are_the_default_and_any_can_be_replaced():
         ({"data.augment.scaling": 1}, "augment.scaling"),
         ({"data.augment.narrow": [-1]}, "augment.narrow"),
         ({"data.augment.alpha": "much"}, "augment.alpha"),
+        ({"data.augment": {"alpha": float("nan")}}, "augment.alpha"),
         ({"data.augment": 5}, "augment"),
     ],
     ids=str,
@@ -406,9 +407,9 @@ def test_a_wrong_setting_is_refused_by_name(settings, words):
         configure("mnist-deep-augmented", settings)
 
 
-def test_a_setting_of_what_is_not_augmented_is_refused_by_name():
-    with pytest.raises(UsageError, match=r"data\.augment\.alpha"):
-        configure("digits", {"data.augment.alpha": 20})
+def test_one_setting_of_what_is_not_augmented_turns_it_on():
+    assert configure("digits").data.augment is None
+    assert configure("digits", {"data.augment.alpha": 20}).data.augment == Augment(alpha=20)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from safetensors.numpy import load_file
 
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import configure
+from minisig.training.files import read_config
 from minisig.training.folder import RunFolder
 from minisig.training.run import run
 
@@ -49,7 +50,9 @@ def test_a_run_folder_holds_configuration_metrics_parameters_and_summary(tmp_pat
     config = configure("digits", {"iterations": 30, "network.hidden": [8]})
     summary = run(config, RunFolder(tmp_path / "run"))
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
+        ".lock",
         "best.safetensors",
+        "checkpoint.safetensors",
         "config.json",
         "metrics.jsonl",
         "summary.json",
@@ -67,10 +70,11 @@ def test_strided_parameters_are_saved_as_they_read(tmp_path):
 
 
 def test_a_folder_with_a_run_is_left_alone(tmp_path):
-    RunFolder(tmp_path).claim(b"first")
+    first, second = configure("digits"), configure("xor")
+    RunFolder(tmp_path).claim(first)
     with pytest.raises(UsageError, match="already holds a run"):
-        RunFolder(tmp_path).claim(b"second")
-    assert (tmp_path / "config.json").read_bytes() == b"first"
+        RunFolder(tmp_path).claim(second)
+    assert read_config(tmp_path) == first
 
 
 def test_a_write_that_fails_leaves_no_half_file_under_the_right_name(tmp_path, monkeypatch):

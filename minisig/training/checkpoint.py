@@ -1,0 +1,88 @@
+"""All that a run needs to go on as if it had never stopped, in one safetensors file.
+
+    param.NAME, best.NAME       parameters now, and those that validated best
+    slot.NAME.SLOT              what the optimizer remembers
+    state.LAYER.N               recurrent states carried to the next batch
+    metadata                    iteration, scores and the like, as JSON
+
+Batches, dropout masks and distortions are functions of the seed and the iteration alone (see seeds.py): the iteration
+is the state of every random generator and the position in the data.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from minisig.errors import DataError
+from minisig.optimizers import Adam
+from minisig.training.evaluate import Score
+from minisig.training.files import read_tensors, write_tensors
+from minisig.training.loop import NOT_YET, Record, Training
+
+NAME = "checkpoint.safetensors"
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a run stands, beside its arrays."""
+
+    iteration: int
+    best_iteration: int
+    best_score: Score | None
+    metrics_bytes: int  # of metrics.jsonl when this was written; what came later is made again
+    seconds: float
+    first: Record  # the first and the last record so far, for the summary
+    last: Record
+
+
+def save_checkpoint(folder: Path, training: Training, position: Position) -> None:
+    to_host = training.net.backend.to_host
+    arrays = {name: to_host(values) for name, values in _arrays(training).items()}
+    write_tensors(folder / NAME, arrays, {"position": msgspec.json.encode(position).decode()})
+
+
+def load_checkpoint(folder: Path, training: Training) -> Position | None:
+    """Bring a training that has not begun to where the checkpoint in `folder` stands; None if there is none yet."""
+    path = folder / NAME
+    if not path.exists():
+        return None
+    tensors, metadata = read_tensors(path)
+    try:
+        position = msgspec.json.decode(metadata.get("position", ""), type=Position)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{path}: {error}") from None
+    if not 0 <= position.best_iteration <= position.iteration <= training.config.iterations:
+        raise DataError(f"{path}: iteration {position.iteration} of {training.config.iterations} makes no sense")
+    net, optimizer, xp = training.net, training.optimizer, training.net.backend.xp
+    optimizer.slots = {
+        name: {slot: xp.zeros_like(w) for slot in optimizer.slot_names} for name, w in net.params.items()
+    }
+    if any(getattr(layer, "carries", False) for layer in net.layers.values()):  # states of the right shape
+        training.states = net.advance(training.batches.at(1).x[:1])[1]
+    wanted = _arrays(training)
+    for name in sorted({*wanted, *tensors}):
+        have, need = tensors.get(name), wanted.get(name)
+        if have is None or need is None or have.shape != need.shape or have.dtype != need.dtype:
+            raise DataError(f"{path}: {name} does not fit the network of {folder / 'config.json'}")
+        if not np.isfinite(have).all():
+            raise DataError(f"{path}: {name} has entries that are not finite")
+    for name, values in wanted.items():
+        values[...] = xp.asarray(tensors[name])
+    training.iteration = position.iteration
+    training.best_iteration, training.best_score = position.best_iteration, position.best_score or NOT_YET
+    if isinstance(optimizer, Adam):
+        optimizer.steps = position.iteration
+    return position
+
+
+def _arrays(training: Training) -> dict[str, Any]:
+    """The arrays of a run by their names in the file."""
+    arrays = {f"param.{name}": w for name, w in training.net.params.items()}
+    arrays |= {f"best.{name}": w for name, w in training.best.items()}
+    for name, slots in training.optimizer.slots.items():
+        arrays |= {f"slot.{name}.{slot}": values for slot, values in slots.items()}
+    for layer, state in training.states.items():
+        parts = state if isinstance(state, tuple) else (state,)
+        arrays |= {f"state.{layer}.{i}": part for i, part in enumerate(parts)}
+    return arrays

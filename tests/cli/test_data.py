@@ -1,0 +1,449 @@
+"""minisig data: what it prints, how it says no, and the scripts that do the same."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from click.testing import CliRunner
+
+from minisig.cli import main
+from minisig.data.public import MNIST, PTB, PublicFile
+
+REAL = Path(os.environ.get("MINISIG_DATA", "/nowhere")).absolute()
+SCRIPTS = Path(__file__).parents[2] / "data_scripts"
+needs_mnist = pytest.mark.skipif(
+    not all((REAL / "mnist" / file.download).is_file() for file in MNIST.files),
+    reason="$MINISIG_DATA/mnist is not there, as it is downloaded",
+)
+needs_ptb = pytest.mark.skipif(
+    not all(file.find(REAL / "ptb") for file in PTB.files), reason="$MINISIG_DATA/ptb is not there"
+)
+
+
+def cli(*args):
+    """The result of `minisig data` with these arguments, which no exception may escape."""
+    result = CliRunner().invoke(main, ["data", *map(str, args)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def refused(code, *args):
+    """The last line that is said when this fails, as it must."""
+    result = cli(*args)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.stderr
+    assert "Error: " in result.stderr
+    return result.stderr[result.stderr.index("Error: ") :]
+
+
+def tree(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """An empty place for data, and an empty folder to stand in."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("MINISIG_DATA", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return home
+
+
+@pytest.fixture
+def serve():
+    """Addresses of folders on this machine's own server."""
+    running = []
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = False
+
+    def start(folder):
+        server = Server(("127.0.0.1", 0), partial(Quiet, directory=folder))
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        running.append((server, thread))
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+CONTENTS = {"mnist": {"images.gz": gzip.compress(b"images" * 99), "labels": b"labels"}, "ptb": {"words.txt": b"words"}}
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch, serve):
+    """Two small sets in the place of the real ones; the folder that their mirrors show."""
+    shown = tmp_path / "shown"
+    public = {}
+    for real in (MNIST, PTB):
+        files = []
+        (shown / real.name).mkdir(parents=True)
+        for download, travels in CONTENTS[real.name].items():
+            (shown / real.name / download).write_bytes(travels)
+            content = gzip.decompress(travels) if download.endswith(".gz") else travels
+            hashes = (sha256(data).hexdigest() for data in (content, travels))
+            name = download.removesuffix(".gz")
+            files.append(PublicFile(name, len(content), next(hashes), download, next(hashes), len(travels)))
+        public[real.name] = replace(real, files=tuple(files), archives=())
+    address = serve(shown)
+    public = {name: replace(one, mirrors=(f"{address}/{name}/",)) for name, one in public.items()}
+    monkeypatch.setattr("minisig.data.public.PUBLIC", public)
+    monkeypatch.setattr("minisig.data.fetch.RETRIES", 0)
+    return shown
+
+
+def fetch_small():
+    assert cli("fetch", "mnist", "ptb").exit_code == 0
+
+
+# list
+
+
+def test_the_list_says_what_is_here_and_how_to_get_the_rest(small, home):
+    cli("fetch", "ptb")
+    result = cli("list")
+    assert (result.exit_code, result.stderr) == (0, "")
+    mnist, _, ptb, about = result.stdout.splitlines()
+    assert mnist.endswith("not here: minisig data fetch mnist")
+    assert ptb.endswith(str(home / "ptb"))
+    assert about.strip() == PTB.about
+
+
+def test_a_set_with_a_file_missing_is_not_here(small, home):
+    fetch_small()
+    (home / "mnist" / "labels").unlink()
+    assert "not here: minisig data fetch mnist" in cli("list").stdout
+
+
+def test_the_list_as_json_is_one_object(small, home):
+    cli("fetch", "ptb")
+    result = cli("list", "--json")
+    assert (result.exit_code, result.stderr, result.stdout.count("\n")) == (0, "", 1)
+    mnist, ptb = json.loads(result.stdout)["data"]
+    assert (mnist["name"], mnist["folder"], mnist["bytes"]) == (
+        "mnist",
+        None,
+        sum(map(len, CONTENTS["mnist"].values())),
+    )
+    assert ptb == {"name": "ptb", "about": PTB.about, "bytes": 5, "folder": str(home / "ptb")}
+
+
+# verify
+
+
+def test_with_nothing_here_verify_says_what_to_do():
+    assert "run 'minisig data fetch mnist'" in refused(5, "verify")
+
+
+def test_good_files_are_verified_one_by_one(small):
+    fetch_small()
+    result = cli("verify")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [f"mnist/{name}" for name in CONTENTS["mnist"]] + ["ptb/words.txt"]
+    assert result.stdout.splitlines() == [f"{line}: as published" for line in lines]
+
+
+def test_verify_looks_only_at_what_is_here_or_named(small):
+    cli("fetch", "ptb")
+    assert cli("verify").stdout == cli("verify", "ptb").stdout == "ptb/words.txt: as published\n"
+    result = cli("verify", "mnist", "ptb")
+    assert result.exit_code == 5
+    assert "mnist/images: missing" in result.stdout
+    assert "run 'minisig data fetch mnist'" in result.stderr
+
+
+@pytest.mark.parametrize("json_", [False, True], ids=["text", "json"])
+def test_a_damaged_file_is_named_and_the_others_are_not(small, home, json_):
+    fetch_small()
+    (home / "mnist" / "labels").write_bytes(b"lapels")
+    result = cli("verify", *["--json"] * json_)
+    assert result.exit_code == 5
+    assert "run 'minisig data fetch mnist'" in result.stderr
+    if json_:
+        assert result.stdout.count("\n") == 1
+        faults = {f"{row['data']}/{row['file']}": row["fault"] for row in json.loads(result.stdout)["files"]}
+        assert "SHA-256" in faults.pop("mnist/labels")
+        assert faults == {"mnist/images.gz": None, "ptb/words.txt": None}
+    else:
+        (wrong,) = (line for line in result.stdout.splitlines() if not line.endswith(": as published"))
+        assert wrong.startswith("mnist/labels: its SHA-256 is")
+
+
+def test_what_verify_advises_mends_what_it_found(small, home):
+    fetch_small()
+    (home / "mnist" / "labels").write_bytes(b"lapels")
+    assert cli("verify").exit_code == 5
+    assert cli("fetch", "mnist").exit_code == 0
+    assert cli("verify").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["verify", "fetch"])
+@pytest.mark.parametrize(("name", "hint"), [("mnits", "Did you mean 'mnist'?"), ("nosuch", "Choose from: mnist, ptb")])
+def test_an_unknown_set_is_answered_with_those_that_exist(home, command, name, hint):
+    complaint = refused(2, command, name)
+    assert f"'{name}'" in complaint
+    assert hint in complaint
+    assert not home.exists()
+
+
+# fetch
+
+
+def test_fetch_says_where_the_files_are_on_stdout_and_the_licence_on_stderr(small, home):
+    result = cli("fetch", "mnist", "mnist", "ptb")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        f"mnist: 2 files as published in {home / 'mnist'}",
+        f"ptb: 1 files as published in {home / 'ptb'}",
+    ]
+    assert result.stderr.splitlines() == [MNIST.licence, PTB.licence]
+    assert tree(home) == {f"{name}/{file}": data for name, files in CONTENTS.items() for file, data in files.items()}
+
+
+def test_the_licence_comes_before_the_download(small):
+    (small / "ptb" / "words.txt").unlink()
+    stderr = cli("fetch", "ptb").stderr
+    assert 0 <= stderr.index(PTB.licence) < stderr.index("Error: ")
+
+
+def test_without_minisig_data_files_go_to_the_cache(small, home, tmp_path, monkeypatch):
+    monkeypatch.delenv("MINISIG_DATA")
+    fetch_small()
+    assert tree(tmp_path / "cache" / "minisig").keys() == {"mnist/images.gz", "mnist/labels", "ptb/words.txt"}
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("damage", [None, b"wrong"], ids=["missing", "wrong"])
+def test_what_no_mirror_has_is_named(small, home, damage):
+    path = small / "mnist" / "labels"
+    path.unlink() if damage is None else path.write_bytes(damage)
+    complaint = refused(5, "fetch", "mnist")
+    assert complaint.startswith("Error: labels could not be fetched")
+    assert "http://127.0.0.1" in complaint
+    assert tree(home).keys() == {"mnist/images.gz"}
+
+
+def test_mirrors_that_are_given_replace_the_others_and_are_tried_in_turn(small, home, serve, tmp_path):
+    (small / "mnist").rename(tmp_path / "elsewhere")
+    assert cli("fetch", "mnist").exit_code == 5
+    (tmp_path / "empty").mkdir()
+    mirrors = [serve(tmp_path / "empty"), serve(tmp_path / "elsewhere")]
+    result = cli("fetch", "mnist", "--mirror", mirrors[0], "--mirror", mirrors[1])
+    assert result.exit_code == 0
+    assert tree(home / "mnist") == CONTENTS["mnist"]
+
+
+def test_files_come_from_a_folder_without_pooch_or_a_download(small, home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    result = cli("fetch", "mnist", "ptb", "--from", small / "mnist")
+    assert result.exit_code == 5
+    assert "holds neither words.txt nor words.txt.gz" in result.stderr
+    result = cli("fetch", "mnist", "ptb", "--from", small)
+    assert result.exit_code == 0
+    assert tree(home) == tree(small)
+
+
+def test_without_pooch_a_download_says_what_to_install(small, home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    assert "pip install 'minisig[data]'" in refused(1, "fetch", "mnist")
+    assert tree(home) == {}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fetch"], "NAME"),
+        (["fetch", "mnist", "--from", "nowhere"], "nowhere"),
+        (["fetch", "mnist", "--mirror"], "--mirror"),
+        (["fetch", "--json", "mnist"], "--json"),
+        (["list", "mnist"], "mnist"),
+        (["nosuch"], "nosuch"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_wrong_usage_is_explained(home, args, words):
+    assert words in refused(2, *args)
+    assert not home.exists()
+
+
+@pytest.mark.xfail(strict=True, reason="it is taken for the folder one stands in")
+def test_an_empty_path_is_no_folder_to_bring_files_from(home):
+    assert "empty" in refused(2, "fetch", "mnist", "--from", "")
+    assert not home.exists()
+
+
+def test_a_place_that_cannot_be_written_to_is_named(small, home):
+    home.write_bytes(b"a file")
+    assert str(home) in refused(1, "fetch", "mnist")
+
+
+def test_a_file_that_is_no_archive_is_named(small):
+    assert "labels" in refused(5, "fetch", "mnist", "--from", small / "mnist" / "labels")
+
+
+# The real files
+
+
+@needs_ptb
+def test_the_real_ptb_comes_from_a_folder_and_is_verified(home):
+    result = cli("fetch", "ptb", "--from", REAL)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == f"ptb: 3 files as published in {home / 'ptb'}\n"
+    assert cli("verify").exit_code == 0
+
+
+@needs_mnist
+def test_the_real_mnist_comes_from_a_mirror_and_is_verified(home, serve):
+    result = cli("fetch", "mnist", "--mirror", serve(REAL / "mnist"))
+    assert (result.exit_code, result.stderr.strip()) == (0, MNIST.licence)
+    assert tree(home) == {
+        f"mnist/{file.download}": (REAL / "mnist" / file.download).read_bytes() for file in MNIST.files
+    }
+    assert cli("verify", "mnist").exit_code == 0
+
+
+def process(*command, **options):
+    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.mark.skipif(not SCRIPTS.is_dir(), reason="data_scripts is not there")
+@pytest.mark.parametrize(
+    ("command", "args", "code"),
+    [
+        ("verify", [], 5),
+        ("verify", ["mnits"], 2),
+        ("fetch", ["mnits"], 2),
+        ("fetch", ["mnist", "--from", "."], 5),
+        pytest.param("fetch", ["ptb", "--from", REAL], 0, marks=needs_ptb),
+        pytest.param("verify", ["ptb", "--json"], 0, marks=needs_ptb),
+    ],
+)
+def test_the_scripts_do_what_the_commands_do(home, command, args, code):
+    if (command, code) == ("verify", 0):
+        cli("fetch", "ptb", "--from", REAL)
+    done = process(SCRIPTS / f"{command}.py", *args, env=os.environ | {"PYTHONIOENCODING": "utf-8"})
+    result = cli(command, *args)
+    assert (done.returncode, done.stdout, done.stderr) == (code, result.stdout, result.stderr)
+    assert result.exit_code == code
+
+
+@pytest.mark.skipif(not SCRIPTS.is_dir(), reason="data_scripts is not there")
+def test_a_script_without_its_arguments_says_so():
+    done = process(SCRIPTS / "fetch.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == refused(2, "fetch").strip()
+
+
+@needs_mnist
+def test_on_a_terminal_every_file_has_a_bar_and_stdout_stays_clean(home, serve):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "minisig", "data", "fetch", "mnist", "--mirror", serve(REAL / "mnist")]
+    env = os.environ | {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as done:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        stdout = done.stdout.read().decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert stdout == f"mnist: 4 files as published in {home / 'mnist'}\n"
+    assert all(file.download in shown.decode() for file in MNIST.files)
+
+
+# show
+
+PNG = b"\x89PNG\r\n\x1a\n"
+AUGMENTED = ("--set", "data.augment={}")  # eleven columns
+
+
+@pytest.fixture
+def needs_matplotlib():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+def test_show_draws_a_picture_of_what_is_trained_on():
+    result = cli("show", *AUGMENTED, "--out", "digits.png")
+    assert (result.exit_code, result.stdout) == (0, "saved as digits.png\n")
+    assert Path("digits.png").read_bytes().startswith(PNG)
+    assert Path("digits.png").stat().st_size > 5000
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+def test_show_names_its_picture_after_the_experiment():
+    assert cli("show", "digits", *AUGMENTED).stdout == "saved as digits-images.png\n"
+    assert Path("digits-images.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+@pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.PDF", b"%PDF")])
+def test_show_draws_in_other_formats(name, start):
+    assert cli("show", *AUGMENTED, "--out", name).exit_code == 0
+    assert Path(name).read_bytes().startswith(start)
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+@pytest.mark.xfail(strict=True, raises=UserWarning, reason="one column of small images is too narrow for its layout")
+def test_show_draws_images_that_are_not_distorted():
+    assert cli("show", "digits", "--out", "digits.png").exit_code == 0
+
+
+@needs_mnist
+@pytest.mark.usefixtures("needs_matplotlib")
+def test_show_draws_distorted_digits_of_mnist(monkeypatch):
+    monkeypatch.setenv("MINISIG_DATA", str(REAL))
+    assert cli("show", "mnist-deep-augmented", "--out", "digits.png").exit_code == 0
+    assert Path("digits.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["xor"], 2, "not images"),
+        (["copy-memory"], 2, "not images"),
+        (["nosuch"], 2, "nosuch"),
+        ([*AUGMENTED, "--out", "digits.jpg"], 2, "must end in .png, .svg, .pdf"),
+        ([*AUGMENTED, "--out", "digits"], 2, "must end in"),
+        ([*AUGMENTED, "--out", ""], 2, "the path is empty"),
+        ([*AUGMENTED, "--out", "nowhere/digits.png"], 1, "nowhere/digits.png"),
+        (["mnist-deep"], 5, "minisig data fetch mnist"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_cannot_be_shown_leaves_no_picture(args, code, words):
+    assert words in refused(code, "show", *args)
+    assert tree(Path()) == {}
+
+
+def test_without_matplotlib_show_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "pip install 'minisig[viz]'" in refused(1, "show", *AUGMENTED)
