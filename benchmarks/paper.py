@@ -42,6 +42,8 @@ BUDGET: dict[str, tuple[str, int, Mapping[str, Any]]] = {
     "ptb": ("ptb", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
     "ptb-dropout": ("ptb-dropout", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
 }
+# A scaled tanh passes gradients four times and more as large as a sigmoid: the reduced budget's rate would tear it apart.
+SLOWER = {"scaled-tanh": 0.1}
 FULL_SEEDS = {"xor": 10, "mnist-deep-augmented": 1}  # all others four
 
 
@@ -57,7 +59,12 @@ def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, bac
         if full:
             seeds, settings = FULL_SEEDS.get(experiment, 4), {}
         settings = {**settings, "backend": backend, "threads": 1}
-        jobs = plan(experiment, every_row(experiment, None), seeds, settings)
+        jobs = []
+        for row in every_row(experiment, None):
+            own = dict(settings)
+            if row in SLOWER and "optimizer.learning_rate" in own:
+                own["optimizer.learning_rate"] *= SLOWER[row]
+            jobs += plan(experiment, [row], seeds, own)
         place: Any = Here
         if scheduler:
             place = partial(cluster, scheduler, gpu=backend == "cupy")

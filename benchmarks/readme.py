@@ -14,6 +14,8 @@ from typing import Any
 from benchmarks.augment import RESULTS as AUGMENT
 from benchmarks.inspect import RESULTS as INSPECT
 from benchmarks.mnist import RESULTS as MNIST
+from benchmarks.paper import BUDGET
+from benchmarks.paper import RESULTS as PAPER
 from benchmarks.quickstart import RESULTS
 from benchmarks.recurrent import RESULTS as RECURRENT
 
@@ -45,6 +47,7 @@ def blocks() -> dict[str, str]:
         "tracking": TRACKING.format(**inspected["tracking"]),
         "mnist": _mnist(mnist["rows"]),
         "augment": AUGMENTED.format(**augment),
+        "paper": _paper(),
         "copy": _copy(recurrent["copy"]["rows"]),
         "delays": _copy(recurrent["delays"]["rows"]),
         "ptb": _ptb(recurrent["ptb"]["rows"]),
@@ -80,6 +83,42 @@ def _mnist(rows: list[dict[str, Any]]) -> str:
             f"| {row['experiment']} | {row['init']} | {row['iterations']:,} | {row['valid_error']:.2f} "
             f"| {row['test_error']:.2f} | {row['seconds']:.0f} |"
         )
+    return "\n".join(lines)
+
+
+def _paper() -> str:
+    """The reduced comparisons that have been made, a line with our numbers and one with the paper's."""
+    names = ["random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun"]
+    lines = [
+        "| experiment | seeds × iterations |  | " + " | ".join(names) + " | other |",
+        "| --- | --- | --- |" + " --- |" * (len(names) + 1),
+    ]
+    for name in BUDGET:
+        path = PAPER / f"{name}.json"
+        if not path.exists():
+            continue
+        found = _read(path)
+        rows = {row["init"]: row for row in found["rows"]}
+        others = [row for row in found["rows"] if row["init"] not in names]
+        digits = 2 if found["metric"] == "test_error" else 1 if rows["random+ep"]["mean"] > 10 else 3
+
+        def ours(row: dict[str, Any], digits: int = digits) -> str:
+            return f"{row['mean']:.{digits}f}" + (f" ± {row['std']:.{digits}f}" if row["std"] else "")
+
+        def theirs(row: dict[str, Any], digits: int = digits) -> str:
+            if row["paper"] is None:
+                return "–"
+            std = row["paper_std"]
+            return f"{row['paper']:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
+
+        unit = "test error %" if found["metric"] == "test_error" else "test perplexity"
+        for who, cell in (("here", ours), ("paper", theirs)):
+            if who == "paper" and not any(row["paper"] for row in found["rows"]):
+                continue
+            head = f"| {name}, {unit} | {found['seeds']} × {found['iterations']:,} |" if who == "here" else "|  |  |"
+            cells = [cell(rows[init]) for init in names]
+            cells.append(", ".join(f"{row['init']} {cell(row)}" for row in others) or "–")
+            lines.append(f"{head} {who} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
