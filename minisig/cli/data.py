@@ -68,11 +68,12 @@ def list_(json_: bool) -> None:
 @click.option(
     "--from",
     "source",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
+    callback=not_empty,
     help="A folder, .zip or .tar archive that has the files; nothing is downloaded.",
 )
 @click.option("--mirror", "mirrors", multiple=True, metavar="URL", help="Download from here instead. Repeatable.")
-def fetch(names: tuple[str, ...], source: Path | None, mirrors: tuple[str, ...]) -> None:
+def fetch(names: tuple[str, ...], source: str | None, mirrors: tuple[str, ...]) -> None:
     """Download public data sets, or bring them from files on this machine; every file is checked by its hash.
 
     \b
@@ -83,10 +84,12 @@ def fetch(names: tuple[str, ...], source: Path | None, mirrors: tuple[str, ...])
     from minisig.data.fetch import fetch as download
     from minisig.data.folder import homes
 
+    if source and mirrors:
+        raise click.UsageError("--from brings files from this machine; leave out --mirror.")
     for public in _chosen(names):
         folder = homes()[0] / public.name
         if source:
-            bring(public, source, folder)
+            bring(public, Path(source), folder)
         else:
             click.echo(public.licence, err=True)
             with _progress() as watch:

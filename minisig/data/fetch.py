@@ -24,6 +24,14 @@ SILENCE = 30.0  # seconds a server may take for its next word
 SLOWEST = 4096  # bytes a second, on the whole
 LARGEST_ARCHIVE = 2**28  # bytes, packed
 LARGEST_CONTENT = 2**32  # and unpacked
+LARGEST_HEADER = 2**20  # of a member of a .tar archive, of the kinds that may be long
+LONG_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 
 
 def fetch(public: PublicSet, folder: Path, mirrors: Sequence[str] | None = None, watch: Watch | None = None) -> None:
@@ -66,7 +74,9 @@ def bring(public: PublicSet, source: Path, folder: Path) -> None:
                 del missing[other]
     if missing:
         file = next(iter(missing.values()))
-        fault = next((f"{name} there is not the published file: {faults[name]}" for name in faults), None)
+        fault = next(
+            (f"{name} there is not the published file: {faults[name]}" for name in faults if name in missing), None
+        )
         raise DataError(f"{source}: {fault or f'holds neither {file.name} nor {file.name}.gz'}")
 
 
@@ -80,7 +90,7 @@ def wanted(public: PublicSet, folder: Path) -> list[PublicFile]:
     for file in public.files:
         path = file.find(folder)
         fault = file.fault(path) if path else "missing"
-        if path and fault and path.name != file.download:
+        if path and fault and path.name == file.name != file.download:
             raise DataError(f"{path} is not the published file ({fault}) and would be read in its place: move it away")
         if fault:
             missing.append(file)
@@ -91,7 +101,7 @@ def _download(file: PublicFile, mirror: str, folder: Path, watch: Watch | None) 
     """Get one file by pooch, which checks the hash, tries again and renames; what went wrong in the end, if at all."""
     pooch = _pooch()
     store = pooch.create(
-        path=folder,
+        path=folder.absolute(),  # or pooch takes ~ for the home folder
         base_url=mirror if mirror.endswith("/") else f"{mirror}/",
         registry={file.download: f"sha256:{file.download_sha256}"},
         retry_if_failed=RETRIES,
@@ -110,7 +120,7 @@ def _download_archive(public: PublicSet, url: str, folder: Path, watch: Watch | 
         try:
             bring(public, Path(temporary) / name, folder)
         except DataError as error:
-            return str(error)
+            return str(error).removeprefix(f"{Path(temporary) / name}: ")
     return None
 
 
@@ -148,11 +158,12 @@ def _transfer(size: int, watch: Watch | None) -> Callable[..., None]:
         import requests
 
         # The bytes as they are: a server may otherwise unpack a .gz on the way.
-        asked = requests.get(url, stream=True, timeout=SILENCE, headers={"Accept-Encoding": "identity"})
+        headers, hooks = {"Accept-Encoding": "identity"}, {"response": _leave_redirect}
+        asked = requests.get(url, stream=True, timeout=SILENCE, headers=headers, hooks=hooks)
         with asked as response, Path(output_file).open("wb") as file:
             response.raise_for_status()
             done, started = 0, monotonic()
-            for piece in response.iter_content(2**16):
+            for piece in _as_they_come(response):
                 done += len(piece)
                 if done > size:
                     raise ValueError(f"more than the expected {size:,} bytes came")
@@ -161,8 +172,29 @@ def _transfer(size: int, watch: Watch | None) -> Callable[..., None]:
                 file.write(piece)
                 if watch:
                     watch(PurePosixPath(url).name, done, size)
+        Path(output_file).chmod(0o644)  # pooch's temporary files are for nobody else
 
     return transfer
+
+
+def _leave_redirect(response: Any, **options: Any) -> None:
+    """Keep requests from reading, into memory, all that comes with a redirect."""
+    if response.is_redirect:
+        response.close()
+
+
+def _as_they_come(response: Any) -> Iterator[bytes]:
+    """What a server sends, in pieces as small as they arrive: iter_content would wait until each is full."""
+    from requests.exceptions import ChunkedEncodingError, ReadTimeout
+    from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+    try:
+        while piece := response.raw.read1(2**16, decode_content=True):
+            yield piece
+    except ReadTimeoutError as error:
+        raise ReadTimeout(error) from None
+    except HTTPError as error:
+        raise ChunkedEncodingError(error) from None
 
 
 def _install(stream: IO[bytes], name: str, file: PublicFile, folder: Path) -> str | None:
@@ -180,6 +212,8 @@ def _install(stream: IO[bytes], name: str, file: PublicFile, folder: Path) -> st
                 return fault
             path.chmod(0o644)
             path.replace(folder / name)
+            if name != file.name:  # a plain file beside it was wrong, and would be read in its place
+                (folder / file.name).unlink(missing_ok=True)
         finally:
             path.unlink(missing_ok=True)
     except OSError as error:
@@ -196,8 +230,21 @@ def _folder_entries(source: Path, name: str) -> Iterator[tuple[str, IO[bytes]]]:
                     yield path.name, file
 
 
+class _Member(tarfile.TarInfo):
+    """A member of a .tar archive, without the long headers that tarfile would read into memory."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_Member":
+        member = super().frombuf(buf, encoding, errors)
+        if member.type in LONG_HEADERS and member.size > LARGEST_HEADER:
+            raise ValueError(f"a header of {member.size:,} bytes")
+        return member
+
+
 def _archive_entries(source: Path, name: str) -> Iterator[tuple[str, IO[bytes]]]:
     """Files of an archive by the last part of their names; nothing is unpacked to disk."""
+    if not source.is_file():  # a device may be endless
+        raise DataError(f"{source}: not a folder, nor a file")
     try:
         if zipfile.is_zipfile(source):
             with zipfile.ZipFile(source) as archive:
@@ -206,9 +253,11 @@ def _archive_entries(source: Path, name: str) -> Iterator[tuple[str, IO[bytes]]]
                         with archive.open(entry) as stream:
                             yield PurePosixPath(entry.filename).name, stream
             return
-        with tarfile.open(source) as tar:
+        with tarfile.open(source, tarinfo=_Member) as tar:
             content = 0
             for member in tar:
+                if member.size < 0:  # tarfile would go back, and round for ever
+                    raise DataError(f"{source}: {member.name[:60]!r} has a negative size")
                 content += member.size
                 if content > LARGEST_CONTENT:
                     raise DataError(f"{source}: more than {LARGEST_CONTENT:,} bytes in it")
@@ -219,4 +268,5 @@ def _archive_entries(source: Path, name: str) -> Iterator[tuple[str, IO[bytes]]]
     except DataError:
         raise
     except Exception as error:  # tarfile and zipfile let through errors of zlib, lzma, struct and more
-        raise DataError(f"{source}: not a folder, nor a readable .zip or .tar archive ({error})") from None
+        first = str(error).partition("\n")[0]
+        raise DataError(f"{source}: not a folder, nor a readable .zip or .tar archive ({first})") from None

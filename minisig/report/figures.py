@@ -40,7 +40,7 @@ def contact_sheet(config: Config, data: Dataset) -> Any:
         for r, image in enumerate(images):
             top, left = gap + r * (height + gap), gap + c * (width + gap)
             sheet[top : top + height, left : left + width] = image.reshape(height, width)
-    figure = _pyplot().figure(figsize=(sheet.shape[1] / 45, sheet.shape[0] / 45 + 0.4), layout="constrained")
+    figure = _pyplot().figure(figsize=(max(sheet.shape[1] / 45, 1.5), sheet.shape[0] / 45 + 0.4), layout="constrained")
     axes = figure.add_subplot()
     axes.imshow(sheet, cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
     axes.set_xticks(

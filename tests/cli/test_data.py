@@ -287,7 +287,6 @@ def test_wrong_usage_is_explained(home, args, words):
     assert not home.exists()
 
 
-@pytest.mark.xfail(strict=True, reason="it is taken for the folder one stands in")
 def test_an_empty_path_is_no_folder_to_bring_files_from(home):
     assert "empty" in refused(2, "fetch", "mnist", "--from", "")
     assert not home.exists()
@@ -411,7 +410,6 @@ def test_show_draws_in_other_formats(name, start):
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
-@pytest.mark.xfail(strict=True, raises=UserWarning, reason="one column of small images is too narrow for its layout")
 def test_show_draws_images_that_are_not_distorted():
     assert cli("show", "digits", "--out", "digits.png").exit_code == 0
 

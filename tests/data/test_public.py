@@ -102,8 +102,14 @@ def test_a_fault_says_what_is_wrong(tmp_path, name, content, fault):
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("small.gz", b"abcdef"), ("small.gz", b""), ("small.gz", gzip.compress(b"abcdef")[:-9]), ("none", None)],
-    ids=["not gzip", "empty", "cut", "missing"],
+    [
+        ("small.gz", b"abcdef"),
+        ("small.gz", b""),
+        ("small.gz", gzip.compress(b"abcdef")[:-9]),
+        ("small.gz", gzip.compress(b"abcdef")[:10] + b"\xff" * 20),
+        ("none", None),
+    ],
+    ids=["not gzip", "empty", "cut", "no deflate", "missing"],
 )
 def test_what_cannot_be_read_is_a_fault_and_no_exception(tmp_path, name, content):
     if content is not None:
