@@ -6,10 +6,12 @@ cluster         of an existing Dask scheduler; results come back through the cli
 """
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
+from threading import Thread
 from typing import Any, TypeVar
 
 from minisig import __version__
@@ -38,7 +40,7 @@ class Here(Executor):
 def processes(workers: int) -> Iterator[Executor]:
     # Fresh processes: a fork of one with BLAS threads in it can hang.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_the_parent)
     try:
         yield pool
     except BaseException:
@@ -49,8 +51,16 @@ def processes(workers: int) -> Iterator[Executor]:
     pool.shutdown()
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _follow_the_parent() -> None:
+    """In a worker: leave interrupts to the parent, and do not outlive it, whatever ended it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager
