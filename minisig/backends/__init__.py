@@ -64,9 +64,9 @@ class Backend(Protocol):
         """
 
     def bilinear(self, images: Array, at: Array, outside: float) -> Array:
-        """(B, h′, w′) from images (B, h, w): pixel (i, j) of image b shows it at (row, column) at[i, :, b, j].
+        """(B, h′, w′) from images (B, h, w): pixel (i, j) of image b shows it at (row, column) at[:, i, b, j].
 
-        at (h′, 2, B, w′) is overwritten. Pixels are at whole positions; beyond the edge they all are `outside`.
+        at (2, h′, B, w′) is overwritten. Pixels are at whole positions; beyond the edge they all are `outside`.
         """
 
     def scatter_add(self, into: Array, rows: Array, values: Array) -> None:

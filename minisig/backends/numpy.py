@@ -121,16 +121,17 @@ class NumpyBackend:
 
     def bilinear(self, images: Array, at: Array, outside: float) -> Array:
         B, height, width = images.shape
-        side = max(height, width) + 3  # a margin of 1 before and 2 behind: no position needs to be looked at twice
-        padded = np.full((B, side, side), outside, dtype=images.dtype)
+        side = width + 3  # a margin of 1 before and 2 behind: no position needs to be looked at twice
+        padded = np.full((B, height + 3, side), outside, dtype=images.dtype)
         padded[:, 1 : height + 1, 1 : width + 1] = images
-        np.clip(at, -1.0, side - 3.0, out=at)
+        np.clip(at[0], -1.0, height, out=at[0])
+        np.clip(at[1], -1.0, width, out=at[1])
         corner = np.floor(at)
         at -= corner
         corner[0] *= side
         corner[0] += corner[1]
         index = corner[0].astype(np.intp)
-        index += _starts(at.shape[1], B, at.shape[3], side)
+        index += _starts(at.shape[1], B, at.shape[3], height + 3, side)
         # With p the pixel above and to the left of a position: p + x p_x + y (p_y + x p_xy), all differences to the
         # next pixel, taken once for the images and not for every position.
         p = padded.reshape(-1)
@@ -156,9 +157,10 @@ class NumpyBackend:
 
 
 @lru_cache(maxsize=8)
-def _starts(rows: int, B: int, columns: int, side: int) -> Array:
-    """(rows, B, columns): where pixel (0, 0) of image b lies among those of B images, padded to a square each."""
-    return np.ascontiguousarray(np.broadcast_to(np.arange(B)[:, None] * side**2 + side + 1, (rows, B, columns)))
+def _starts(rows: int, B: int, columns: int, height: int, width: int) -> Array:
+    """(rows, B, columns): where pixel (0, 0) of image b lies among those of B images, padded to this height, width."""
+    starts = np.arange(B)[:, None] * (height * width) + width + 1
+    return np.ascontiguousarray(np.broadcast_to(starts, (rows, B, columns)))
 
 
 def _columns(a: Array) -> tuple[Array, bool]:

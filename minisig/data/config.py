@@ -11,7 +11,7 @@ class Augment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """How training images are distorted, see augment.py; the numbers are the paper's."""
 
     alpha: Size = 37.0  # elastic displacements: uniform noise in ±alpha pixels …
-    sigma: Annotated[float, msgspec.Meta(gt=0, le=1e3)] = 5.5  # … smoothed by a Gaussian of so many pixels
+    sigma: Annotated[float, msgspec.Meta(ge=1e-3, le=1e3)] = 5.5  # … smoothed by a Gaussian of so many pixels
     rotation: Annotated[float, msgspec.Meta(ge=0, le=180)] = 15.0  # degrees at most, either way
     narrow_rotation: Annotated[float, msgspec.Meta(ge=0, le=180)] = 7.5  # the same for the narrow classes
     narrow: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = (1, 7)

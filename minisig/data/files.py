@@ -12,9 +12,11 @@ are if they lie in [−1, 1], else every column is mapped from its smallest and 
 
 import warnings
 from collections.abc import Callable
+from io import BytesIO
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from minisig.errors import DataError
 
 Arrays = dict[str, Any]
 PARTS = ("train", "valid", "test")
+MOST_HEADER = 2**14  # bytes before those of an array; numpy refuses headers of more than 10,000, but reads them first
 MOST_UNPACKING = 1100  # what zip can do at best is 1032 bytes from one
 
 
@@ -37,8 +40,8 @@ def load_file(path: Path) -> Dataset:
     }
     classes = _check_together(parts, path)
     parts = _hold_out(parts, path)
-    scale = _scaling(parts["train"][0])
     with np.errstate(all="ignore"):
+        scale = _scaling(parts["train"][0])
         train, valid, test = (Split(scale(parts[p][0]), parts[p][1]) for p in PARTS)
     for p, split in zip(PARTS, (train, valid, test), strict=True):
         if not np.isfinite(split.x).all():
@@ -96,14 +99,18 @@ def _read_npz(path: Path) -> Arrays:
 def _check_size(file: Any, name: str, path: Path) -> None:
     """Refuse an array whose header promises another size than there is, before numpy takes memory for it."""
     entry = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.NameToInfo else name)
-    with file.zip.open(entry) as stream:
-        try:
-            old = np.lib.format.read_magic(stream) == (1, 0)
-            read_header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read_header(stream)
-        except ValueError as error:
-            raise DataError(f"{path}: {name} is not an array ({error}); write it with np.savez, as .npz") from None
-        promised, there = prod(shape) * dtype.itemsize, entry.file_size - stream.tell()
+    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # LZMA takes as much memory as the file tells it to
+        raise DataError(f"{path}: {name} is compressed as numpy never does; write it with np.savez")
+    with file.zip.open(entry) as packed:
+        stream = BytesIO(packed.read(MOST_HEADER))
+    try:
+        old = np.lib.format.read_magic(stream) == (1, 0)
+        read_header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(stream)
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: {name} is not an array ({reason}); write it with np.savez, as .npz") from None
+    promised, there = prod(shape) * dtype.itemsize, entry.file_size - stream.tell()
     if promised != there or entry.file_size > MOST_UNPACKING * path.stat().st_size:
         raise DataError(f"{path}: the header of {name} promises {promised:,} bytes, shape {shape}, which are not there")
 
@@ -184,7 +191,8 @@ def _checked(x: Any, y: Any, part: str, path: Path) -> tuple[Any, Any]:
         raise DataError(
             f"{path}: x_{part} has {x[row, column]} at row {row}, column {column} (from 0); remove or fill it"
         )
-    wrong = ~np.isfinite(y) | (y < 0) | (y != np.floor(y)) | (y.astype(np.float64) >= 2**63)
+    with np.errstate(all="ignore"):  # of signalling NaNs, and long doubles beyond float64
+        wrong = ~np.isfinite(y) | (y < 0) | (y != np.floor(y)) | (y.astype(np.float64) >= 2**63)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(f"{path}: label {y[row]:g} in row {row} (from 0) of y_{part}: expected an integer 0, 1, 2, …")

@@ -22,4 +22,6 @@ def data_folder(name: str) -> Path:
     if folder := find_folder(name):
         return folder
     places = " nor ".join(str(home / name) for home in homes())
-    raise DataError(f"no folder {places}: run 'minisig data fetch {name}'")
+    raise DataError(
+        f"no folder {places}: run 'minisig data fetch {name}', or set MINISIG_DATA to the folder of {name}/"
+    )

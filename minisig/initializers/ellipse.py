@@ -21,6 +21,7 @@ from minisig.errors import UsageError
 from minisig.initializers.inputs import Matrix
 
 NOTHING = 1e-150  # whose square underflows
+COLUMNS = 256  # projected at a time, to bound the memory
 MOST_STEPS = 1000  # a dozen suffice but near the hard case, where t grows from almost 0 by half of itself a step
 
 
@@ -29,6 +30,14 @@ def project(W: Matrix, variances: Matrix, c: float) -> Matrix:
     W = np.asarray(W, dtype=np.float64)
     d = np.asarray(variances, dtype=np.float64)
     _check(W, d, c)
+    w = np.empty_like(W)
+    for start in range(0, W.shape[1], COLUMNS):
+        some = slice(start, start + COLUMNS)
+        w[:, some] = _project(W[:, some], d, c)
+    return w
+
+
+def _project(W: Matrix, d: Matrix, c: float) -> Matrix:
     d_max = d.max()
     ratio = (d / d_max)[:, None]  # 1 + λ d_i = (1 − ratio_i) + t ratio_i, exact where ratio_i = 1
     size = np.sqrt(d / c)[:, None] * np.abs(W)  # φ/c = Σ (size_i / (1 + λ d_i))²

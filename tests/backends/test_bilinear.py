@@ -1,5 +1,7 @@
 """Bilinear interpolation against scipy's, which works position by position."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -108,3 +110,13 @@ def test_the_images_are_left_as_they_were(backend):
     before = images.copy()
     bilinear(backend, images, rows, columns)
     np.testing.assert_array_equal(images, before)
+
+
+@pytest.mark.parametrize("shape", [(1, 600), (600, 1)])
+def test_a_long_and_narrow_image_takes_memory_for_its_own_pixels_only(backend, shape):
+    images, rows, columns = drawn(backend, shape, shape, B=25)
+    tracemalloc.start()
+    bilinear(backend, images, rows, columns)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50 * images.nbytes  # a dozen arrays of as many positions or, with their margin, pixels

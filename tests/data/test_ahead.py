@@ -97,14 +97,19 @@ def test_a_batch_that_was_made_ahead_is_not_made_again():
     assert made == [1, 2, 3, 4, 5]
 
 
-def test_all_batches_are_made_by_one_thread_beside_the_callers():
-    batches = Numbered()
+def test_all_batches_are_made_by_one_thread_and_one_after_the_other():
+    batches = Numbered(waiting=[2])
     ahead = Ahead(batches)
-    for i in (1, 2, 5, 5, 1):
-        ahead.at(i)
+    ahead.at(1)
+    assert batches.begun[2].wait(WAIT)
+    caller = threading.Thread(target=ahead.at, args=[5])
+    caller.start()
+    assert not batches.begun[5].wait(0.2)
+    batches.go.set()
+    caller.join(WAIT)
+    assert ahead.at(6).x == 6
     (thread,) = batches.threads
-    assert thread is not threading.current_thread()
-    assert "batches" in thread.name
+    assert thread not in (threading.current_thread(), caller)
 
 
 def test_what_goes_wrong_with_a_batch_is_told_to_who_asks_for_it_and_to_nobody_else():

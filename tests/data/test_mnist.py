@@ -65,7 +65,7 @@ def test_gzipped_files_read_the_same(folder):
         (struct.pack(">HBBI", 0, 8, 1, 9) + bytes(5), ["promises 9 bytes, there are 5"]),
         (struct.pack(">HBBI", 0, 8, 1, 3) + bytes(5), ["promises 3 bytes, there are more"]),
         (struct.pack(">HBBIII", 0, 8, 3, 2**32 - 1, 2**32 - 1, 2**32 - 1), ["asks for an array"]),
-        (struct.pack(">HBB", 0, 8, 3) + b"\0\0", ["ends within its header"]),
+        (struct.pack(">HBB", 0, 8, 3) + b"\0\0", ["ends at byte 6, within its header"]),
     ],
     ids=["empty", "html", "floats", "short", "long", "lying", "cut header"],
 )
@@ -88,8 +88,8 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
     ("name", "array", "words"),
     [
         ("train-labels-idx1-ubyte", np.arange(11), "labels"),
-        ("t10k-labels-idx1-ubyte", np.array([0, 1, 9]), "do not fit"),
-        ("t10k-images-idx3-ubyte", np.zeros((3, 4, 4)), "do not fit"),
+        ("t10k-labels-idx1-ubyte", np.array([0, 1, 9]), "label 9 in the test part"),
+        ("t10k-images-idx3-ubyte", np.zeros((3, 4, 4)), r"test images have shape \(4, 4\), training images \(2, 3\)"),
         ("train-images-idx3-ubyte", np.zeros((12,)), "images have shape"),
     ],
 )
