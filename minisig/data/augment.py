@@ -49,11 +49,13 @@ class Distortion:
         """
         config, B = self.config, len(labels)
         height, width = self.image
-        noise = np.frombuffer(rng.bytes(2 * height * B * (width + 2)), dtype=np.uint8).reshape(2, height, B, width + 2)
+        size = 2 * height * B * (width + 2)
+        noise = rng.bit_generator.random_raw(-(-size // 8)).view(np.uint8)[:size].reshape(2, height, B, width + 2)
         narrow = (labels[:, None] == self.narrow).any(axis=1)
         most = np.where(narrow, config.narrow_rotation, config.rotation)
-        angle = np.deg2rad(most * rng.uniform(-1, 1, B))
-        stretch = 1 + config.scaling * rng.uniform(-1, 1, (2, B))
+        chance = rng.uniform(-1, 1, (3, B))
+        angle = np.deg2rad(most * chance[0])
+        stretch = 1 + config.scaling * chance[1:]
         cos, sin = np.cos(angle), np.sin(angle)
         return noise, np.array([[cos, sin], [-sin, cos]]) / stretch[:, None]
 

@@ -116,12 +116,16 @@ class Draws:
     def __init__(self, angle=0.0, stretch=(0.0, 0.0)):
         self.angle, self.stretch = angle, stretch
 
-    def bytes(self, n):
-        return bytes(n)
+    @property
+    def bit_generator(self):
+        return self
+
+    def random_raw(self, n):
+        return np.zeros(n, dtype=np.uint64)
 
     def uniform(self, low, high, size):
         assert (low, high) == (-1, 1)
-        return np.broadcast_to(np.array(self.stretch)[:, None] if np.ndim(size) else self.angle, size)
+        return np.broadcast_to(np.array([self.angle, *self.stretch])[:, None], size)
 
 
 def blob(shape, centre, deviation=1.0):
