@@ -74,12 +74,13 @@ class Backend(Protocol):
 
 
 BACKENDS = ("numpy",)
+DTYPES = ("float32", "float64")
 
 
 def get_backend(name: str = "numpy", dtype: str = "float32") -> Backend:
     """The backend called `name`, computing in `dtype` ("float32" or "float64")."""
     require_known("backend", name, BACKENDS)
-    require_known("dtype", dtype, ("float32", "float64"))
+    require_known("dtype", dtype, DTYPES)
     from minisig.backends.numpy import NumpyBackend
 
     return NumpyBackend(dtype)

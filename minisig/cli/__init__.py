@@ -21,7 +21,8 @@ from minisig.errors import MinisigError, UsageError
 
 class Failure(click.ClickException):
     def __init__(self, error: MinisigError) -> None:
-        super().__init__(str(error))
+        # What a file says must not reach the terminal as a command to it.
+        super().__init__("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in str(error)))
         self.exit_code = error.exit_code  # type: ignore[misc]
 
 

@@ -21,7 +21,7 @@ from minisig.errors import MinisigError
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of each.  [default: as many as the paper]")
 @all_of(*NETWORK, *TRAINING)
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of BLAS, in every run.")
+@click.option("--threads", type=click.IntRange(min=1), help="Of BLAS, in every run.  [default: 1]")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine to share the runs.")
 @click.option("--scheduler", metavar="ADDRESS", callback=not_empty, help="A Dask cluster's address or scheduler file.")
 @click.option(
@@ -67,7 +67,7 @@ def compare(
 
     if workers and scheduler:
         raise click.UsageError("--workers and --scheduler exclude each other: a cluster has its own workers.")
-    settings = overrides(experiment, **options)
+    settings = {"threads": 1} | overrides(experiment, **options)
     rows = every_row(experiment, settings.get("network.model")) if init == "all" else init.split(",")
     jobs = plan(experiment, rows, seeds or EXPERIMENTS[experiment].seeds, settings)
     folder = Path(out or f"runs/compare-{experiment}")
@@ -83,12 +83,13 @@ def compare(
         "csv": comparison_csv(comparison),
         "json": json.dumps(comparison_json(comparison)),
     }
-    for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
-        write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
-    click.echo(texts[form])
-    _draw(comparison, folder)
-    if form == "text":
-        click.echo(f"\nruns, tables and curves are in {folder}")
+    if any(row.results for row in comparison.rows):
+        for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
+            write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
+        _draw(comparison, folder)
+        click.echo(texts[form])
+        if form == "text":
+            click.echo(f"\nruns, tables and curves are in {folder}")
     if failures := comparison.failures:
         error = MinisigError(f"{len(failures)} of {len(jobs)} runs failed; the first: {failures[0]}")
         if len({failure.exit_code for failure in failures}) == 1:
@@ -102,5 +103,5 @@ def _draw(comparison: Any, folder: Path) -> None:
 
     from minisig.report.figures import learning_curves, save
 
-    if find_spec("matplotlib") and any(row.results for row in comparison.rows):
+    if find_spec("matplotlib"):
         save(learning_curves(comparison), folder / "curves.png")

@@ -77,7 +77,7 @@ INIT = click.option(
     help="random+ep (the default), ortho+ep, lsuv, ortho, glorot, lecun; or random+exact, ortho+exact "
     "(at the true entropy's maximum).",
 )
-SEED = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same bits.")
+SEED = click.option("--seed", type=click.IntRange(min=0), help="Same seed, same bits.  [default: 0]")
 NETWORK = (
     click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
     click.option("--model", help="For sequences: rnn (of sigmoids) or lstm."),
@@ -89,8 +89,8 @@ NETWORK = (
         callback=not_empty,
         help="Your own .npz or .csv, a folder of IDX files, or one of text for sequences.",
     ),
-    click.option("--backend", default="numpy", show_default=True, help="Array library: numpy."),
-    click.option("--dtype", default="float32", show_default=True, help="float32 or float64."),
+    click.option("--backend", help="Array library: numpy.  [default: numpy]"),
+    click.option("--dtype", help="float32 or float64.  [default: float32]"),
     click.option(
         "--config",
         type=click.Path(exists=True, dir_okay=False),
@@ -173,17 +173,31 @@ def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **
 def _from_file(path: str, experiment: str) -> dict[str, Any]:
     import tomllib
 
+    from msgspec import to_builtins
+
+    from minisig.errors import UsageError, require_known
+    from minisig.experiments import EXPERIMENTS, configure
+
     try:
         with Path(path).open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise click.BadParameter(f"{path} is larger than any settings should be.", param_hint="--config")
-        tables = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:  # of tomllib or of UTF-8
+        tables = tomllib.loads(content.decode("utf-8-sig"))
+        given = dict(_dotted(tables))
+    except (ValueError, RecursionError) as error:  # of tomllib, of UTF-8, of tables in tables in tables
         raise click.BadParameter(f"{path}: {error}.", param_hint="--config") from None
-    if tables.pop("experiment", experiment) != experiment:
+    if given.pop("experiment", experiment) != experiment:
         raise click.BadParameter(f"{path} is not for {experiment}.", param_hint="--config")
-    return dict(_dotted(tables))
+    require_known("experiment", experiment, EXPERIMENTS)
+    known = dict(_dotted(to_builtins(EXPERIMENTS[experiment].config)))
+    for name in [name for name, value in given.items() if value == {} and name not in known]:
+        del given[name]  # a table of its own without a line in it leaves the group as it is
+    try:
+        configure(experiment, given)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return given
 
 
 def _dotted(tables: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -20,7 +20,7 @@ class Augment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
-    path: str | None = None  # the user's own file or folder, in place of the source
+    path: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")] | None = None  # the user's own, in place of the source
     augment: Augment | None = None  # of images: distort those that are trained on
     delay: Annotated[int, msgspec.Meta(gt=0, le=100_000)] = (
         100  # copy-memory: steps between symbols and recall, the paper's T

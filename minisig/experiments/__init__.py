@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from minisig.backends import BACKENDS, DTYPES
 from minisig.errors import UsageError, require_known
 from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment
 from minisig.initializers import INITIALIZERS
@@ -50,6 +51,8 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
         config = msgspec.convert(fields, Config)
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting: {error}") from None
+    require_known("backend", config.backend, BACKENDS)
+    require_known("dtype", config.dtype, DTYPES)
     require_known("init", config.network.init, INITIALIZERS)
     require_known("activation", config.network.activation, ACTIVATIONS)
     return config

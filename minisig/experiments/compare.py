@@ -8,8 +8,9 @@ the same, number for number, wherever its runs are made.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -42,6 +43,13 @@ class Job:
     def folder(self) -> str:
         known_by = sha256(msgspec.json.encode(self.config)).hexdigest()[:16]
         return f"{self.row}-seed{self.config.seed}-{known_by}"
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a table needs of a summary, beside the metric."""
+
+    seconds: float
+    baselines: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,7 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
     for row in dict.fromkeys(rows):
         require_known("init", row, [*INITIALIZERS, *known.rows])
         own = known.rows.get(row, {"network.init": row})
-        if clash := [name for name in own if name in settings]:
+        if clash := [name for name in (*own, "seed") if name in settings]:
             raise UsageError(f"{clash[0]} is what the rows of a comparison differ in; leave it out")
         jobs += [Job(row, configure(experiment, {**settings, **own, "seed": seed})) for seed in range(seeds)]
     return jobs
@@ -114,9 +122,10 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
 def every_row(experiment: str, model: str | None) -> list[str]:
     """What `--init all` means: the paper's initializations that the model can have, and the experiment's own rows."""
     require_known("experiment", experiment, EXPERIMENTS)
-    if model is not None and model != EXPERIMENTS[experiment].config.network.model:
-        return [init for init in PAPER_INITS if init in DRAWS]
-    return [*PAPER_INITS, *EXPERIMENTS[experiment].rows]
+    rows = EXPERIMENTS[experiment].rows
+    if model is not None:
+        rows = {name: own for name, own in rows.items() if "network.model" not in own}
+    return [init for init in PAPER_INITS if model != "lstm" or init in DRAWS] + list(rows)
 
 
 def train(config: bytes, watch: Callable[[Record], None] | None = None) -> tuple[dict[str, Any], list[Record]]:
@@ -156,11 +165,25 @@ def compare(
             finished(job, outcomes[job])
     missing = [job for job in jobs if job not in outcomes]
     watching = (watch,) if watch else ()
-    for job, future in completed(place, train, missing, lambda job: (msgspec.json.encode(job.config), *watching)):
+    made: list[Path] = []
+
+    @contextmanager
+    def ready() -> Iterator[Executor]:
+        """The place, and a folder to write to, before anything is trained."""
+        with place() as executor:
+            made.extend(path for path in (folder, *folder.parents) if not path.exists())
+            with _writing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+            yield executor
+
+    for job, future in completed(ready, train, missing, lambda job: (msgspec.json.encode(job.config), *watching)):
         outcomes[job] = outcome = _outcome(job, future)
         if isinstance(outcome, Result):
             _save(outcome, folder)
         finished(job, outcome)
+    if not any(isinstance(outcome, Result) for outcome in outcomes.values()):  # nothing to keep
+        for path in made:
+            path.rmdir()
     return _table(jobs, outcomes)
 
 
@@ -191,8 +214,8 @@ def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -
 
 
 def _save(result: Result, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    final = folder / result.job.folder
+    with _writing(folder):
         temporary = Path(mkdtemp(dir=folder, prefix=".run-"))
         try:
             config = msgspec.json.format(msgspec.json.encode(result.job.config))
@@ -201,9 +224,16 @@ def _save(result: Result, folder: Path) -> None:
                 file.writelines(json.dumps(record, allow_nan=False) + "\n" for record in result.metrics)
             (temporary / "summary.json").write_text(json.dumps(result.summary, indent=2, allow_nan=False))
             temporary.chmod(0o755)
-            temporary.rename(folder / result.job.folder)
+            if not final.exists():  # somebody else may have finished the same run
+                temporary.rename(final)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise MinisigError(f"cannot write to {folder}: {error.strerror or error}") from None
 
@@ -216,12 +246,13 @@ def _load(job: Job, folder: Path) -> Result:
         if msgspec.json.decode(config, type=Config) != job.config:
             raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
         summary = msgspec.json.decode(content, type=dict[str, Any])
+        msgspec.convert(summary, Outcome)
+        msgspec.convert(summary[EXPERIMENTS[job.config.experiment].metric], float)
         metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in lines.splitlines()]
-        float(summary[EXPERIMENTS[job.config.experiment].metric])
-        dict(summary["baselines"])
+        msgspec.convert([record.get("iteration") for record in metrics], list[int])
     except DataError:
         raise
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: not a finished run ({error}); remove the folder") from None
     return Result(job, summary, metrics)
 

@@ -5,12 +5,15 @@ processes       on this machine; one that dies takes its run with it, which is m
 cluster         of an existing Dask scheduler; results come back through the client, no disk is shared
 """
 
+import json
 import multiprocessing
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -21,6 +24,7 @@ Job = TypeVar("Job")
 Place = Callable[[], AbstractContextManager[Executor]]
 
 SECONDS_TO_CONNECT = 10
+MOST_BYTES = 2**20  # of a scheduler file
 FRUITLESS = 3  # times that all workers may die, one after the other, with no run finished in between
 
 
@@ -40,13 +44,15 @@ class Here(Executor):
 def processes(workers: int) -> Iterator[Executor]:
     # Fresh processes: a fork of one with BLAS threads in it can hang.
     context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_the_parent)
     try:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
-            process.terminate()
+            if process not in others:
+                process.terminate()
         raise
     pool.shutdown()
 
@@ -71,10 +77,9 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
     except ImportError:
         raise MinisigError("--scheduler needs Dask: pip install 'minisig[cluster]'") from None
     connect: Any = distributed.Client
-    place = {"address": scheduler} if "://" in scheduler or ":" in scheduler else {"scheduler_file": scheduler}
     try:
-        client = connect(**place, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+        client = connect(_address(scheduler), timeout=SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
         raise MinisigError(f"no Dask scheduler at {scheduler}: {error or type(error).__name__}") from None
     with client:
         _require_same_version(client)
@@ -84,6 +89,21 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
         except BaseException:
             executor.shutdown(wait=False)
             raise
+
+
+def _address(scheduler: str) -> str:
+    """The address itself, or the one in a scheduler file; checked here, for Dask waits for ever for a file to come."""
+    if ":" not in scheduler:
+        try:
+            with Path(scheduler).open("rb") as file:
+                scheduler = json.loads(file.read(MOST_BYTES))["address"]
+        except OSError as error:
+            raise MinisigError(f"{scheduler}: cannot be read as a scheduler file: {error.strerror or error}") from None
+        except (ValueError, KeyError, TypeError):
+            raise MinisigError(f"{scheduler}: not a scheduler file; start one with 'dask scheduler'") from None
+    if not re.fullmatch(r"(\w+://)?[^:\s]+:\d{1,5}", str(scheduler)):
+        raise MinisigError(f"{str(scheduler)[:100]}: not an address such as tcp://host:8786, nor a scheduler file")
+    return scheduler
 
 
 def _require_same_version(client: Any) -> None:

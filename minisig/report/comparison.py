@@ -70,14 +70,15 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:
-    digits = 2 if row.metric == "test_error" else 3 if (row.mean or 0) < 10 else 1
+    size = row.paper[0] if row.paper else row.mean or 0.0
+    digits = 2 if row.metric == "test_error" else 3 if size < 10 else 1
     here = "–" if row.mean is None else f"{row.mean:.{digits}f}"
     if len(row.values) > 1:
         here += f" ± {row.std:.{digits}f}"
     paper, difference = "–", "–"
     if row.paper:
         mean, std = row.paper
-        paper = f"{mean:g}" if std is None else f"{mean:.{digits}f} ± {std:.{digits}f}"
+        paper = f"{mean:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
     if row.difference is not None:
         difference = f"{row.difference:+.{digits}f}".replace("-", "−")
     return row.name, here, paper, difference

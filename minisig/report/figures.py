@@ -40,7 +40,7 @@ def contact_sheet(config: Config, data: Dataset) -> Any:
         for r, image in enumerate(images):
             top, left = gap + r * (height + gap), gap + c * (width + gap)
             sheet[top : top + height, left : left + width] = image.reshape(height, width)
-    figure = _pyplot().figure(figsize=(max(sheet.shape[1] / 45, 1.5), sheet.shape[0] / 45 + 0.4), layout="constrained")
+    figure = _figure(figsize=(max(sheet.shape[1] / 45, 1.5), sheet.shape[0] / 45 + 0.4), layout="constrained")
     axes = figure.add_subplot()
     axes.imshow(sheet, cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
     axes.set_xticks(
@@ -57,7 +57,7 @@ def contact_sheet(config: Config, data: Dataset) -> Any:
 
 def learning_curves(comparison: Comparison) -> Any:
     """Training and validation loss over the iterations: mean over the seeds, and a band from the least to the most."""
-    figure = _pyplot().figure(figsize=(9, 4), layout="constrained")
+    figure = _figure(figsize=(9, 4), layout="constrained")
     for place, (name, title) in enumerate({"train_loss": "training loss", "valid_loss": "validation loss"}.items(), 1):
         axes = figure.add_subplot(1, 2, place)
         for row, colour in zip(comparison.rows, cycle(COLOURS)):
@@ -84,12 +84,9 @@ def save(figure: Any, path: Path) -> None:
         raise MinisigError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _pyplot() -> Any:
+def _figure(**attributes: Any) -> Any:
     try:
-        import matplotlib
+        from matplotlib.figure import Figure
     except ImportError:
         raise MinisigError("figures need matplotlib: pip install 'minisig[viz]'") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
+    return Figure(**attributes)  # by itself: pyplot would keep every figure there ever was

@@ -359,7 +359,9 @@ def test_a_read_only_folder_is_reported(here, refused):
 def test_unicode_names_are_names(here):
     (here / "dätä 数.csv").write_text("\n".join(f"{i},{i % 2}" for i in range(30)))
     assert cli(*QUICK, "--data", "dätä 数.csv", "--hidden", 3, "--out", "läufe/α β").exit_code == 0
-    assert strict((here / "läufe" / "α β" / "config.json").read_text(encoding="utf-8"))["data"]["path"] == str(here / "dätä 数.csv")
+    assert strict((here / "läufe" / "α β" / "config.json").read_text(encoding="utf-8"))["data"]["path"] == str(
+        here / "dätä 数.csv"
+    )
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are text here")

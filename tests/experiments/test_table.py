@@ -4,23 +4,27 @@ import msgspec
 import pytest
 
 from minisig.errors import UsageError
-from minisig.experiments import EXPERIMENTS, configure
+from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
+from minisig.experiments.compare import every_row, plan
+from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config
+
+SIX = ["random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun"]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_survives_its_own_config_json(name):
-    assert msgspec.json.decode(msgspec.json.encode(EXPERIMENTS[name]), type=Config) == EXPERIMENTS[name]
+    config = EXPERIMENTS[name].config
+    assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
+    assert config.experiment == name
 
 
 def test_overrides_replace_just_the_fields_they_name():
+    usual = EXPERIMENTS["digits"].config
     config = configure("digits", {"network.hidden": [3, 2], "seed": 5})
     assert config.network.hidden == (3, 2)
     assert config.seed == 5
-    assert (
-        configure("digits", {"network.hidden": EXPERIMENTS["digits"].network.hidden, "seed": 0})
-        == EXPERIMENTS["digits"]
-    )
+    assert configure("digits", {"network.hidden": usual.network.hidden, "seed": 0}) == usual
 
 
 @pytest.mark.parametrize(
@@ -34,8 +38,86 @@ def test_overrides_replace_just_the_fields_they_name():
         ({"optimizer.rate": 0.1}, "unknown field `rate`"),
         ({"optimiser.rate": 0.1}, "unknown setting 'optimiser.rate'"),
         ({"seed.x": 1}, "unknown setting 'seed.x'"),
+        ({"threads": 0}, r"\$\.threads"),
     ],
 )
 def test_a_wrong_setting_is_refused_by_name(overrides, message):
     with pytest.raises(UsageError, match=message):
         configure("digits", overrides)
+
+
+# What the paper found, typed from it: lecun, glorot, ortho, lsuv, ortho+EP, random+EP, and the reference.
+
+MNIST_SHALLOW = "1.91±.03 1.86±.04 1.86±.02 1.87±.01 1.89±.02 1.78±.06"
+PAPER = {
+    "mnist-shallow": MNIST_SHALLOW,
+    "mnist-shallow-dropout": "1.65±.03 1.63±.02 1.62±.04 1.61±.03 1.61±.03 1.59±.03 1.60",
+    "mnist-deep": "3.11±.14 2.94±.08 3.32±.11 2.07±.07 1.85±.07 1.92±.08",
+    "mnist-deep-augmented": "0.80 0.82 0.80 0.79 0.81 0.68 0.62",
+    "ptb": "143.1±.8 155.1±.9 156.1±.5 135.9±.1 135.5±.3 164.0±.5 128.3±.5",
+    "ptb-dropout": "147.8±.6 159.2±.4 161.2±.3 139.8±.4 139.3±.3 130.1±.4 128.7±.4",
+}
+
+
+def figures(experiment):
+    reference = "lstm" if experiment.startswith("ptb") else "scaled-tanh"
+    names = ["lecun", "glorot", "ortho", "lsuv", "ortho+ep", "random+ep", reference]
+    parts = [figure.split("±") for figure in PAPER[experiment].split()]
+    return {name: (float(m), float(*std) if std else None) for name, (m, *std) in zip(names, parts, strict=False)}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_papers_numbers_are_the_papers(name):
+    assert EXPERIMENTS[name].paper == figures(name)
+
+
+def test_of_xor_the_paper_gives_one_number_and_of_the_others_none():
+    assert EXPERIMENTS["xor"].paper == {"ortho": (25.0, None)}
+    assert {name for name, experiment in EXPERIMENTS.items() if experiment.paper} == {*PAPER, "xor"}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_number_of_the_paper_belongs_to_a_row(name):
+    experiment = EXPERIMENTS[name]
+    assert experiment.paper.keys() <= {*INITIALIZERS, *experiment.rows}
+    assert not experiment.rows.keys() & INITIALIZERS.keys()
+    assert experiment.metric == ("test_error" if experiment.config.network.model == "mlp" else "test_perplexity")
+    assert experiment.seeds == (10 if name == "xor" else 4)
+
+
+# What `--init all` means
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "rows"),
+    [
+        ("digits", None, SIX),
+        ("xor", None, SIX),
+        *((name, None, [*SIX, "scaled-tanh"]) for name in EXPERIMENTS if name.startswith("mnist")),
+        *((name, None, [*SIX, "lstm"]) for name in ("copy-memory", "ptb", "ptb-dropout")),
+        *((name, "lstm", ["ortho", "glorot", "lecun"]) for name in ("copy-memory", "ptb", "ptb-dropout")),
+    ],
+)
+def test_all_rows_of_an_experiment_can_be_planned(name, model, rows):
+    assert list(PAPER_INITS) == SIX
+    assert every_row(name, model) == rows
+    settings = {} if model is None else {"network.model": model}
+    jobs = plan(name, rows, EXPERIMENTS[name].seeds, settings)
+    assert [job.row for job in jobs] == [row for row in rows for _ in range(EXPERIMENTS[name].seeds)]
+    assert len({job.folder for job in jobs}) == len(jobs)
+    for job in jobs:
+        network, usual = job.config.network, EXPERIMENTS[name].config.network
+        assert network.model == ("lstm" if "lstm" in (model, job.row) else usual.model)
+        assert network.init == {"lstm": "glorot", "scaled-tanh": "lecun"}.get(job.row, job.row)
+        assert network.activation == ("scaled-tanh" if job.row == "scaled-tanh" else "sigmoid")
+
+
+def test_an_lstm_has_as_many_parameters_as_the_rnn():
+    for name, hidden in {"copy-memory": (52,), "ptb": (190,), "ptb-dropout": (190,)}.items():
+        (job,) = plan(name, ["lstm"], 1, {})
+        assert job.config.network.hidden == hidden
+
+
+def test_an_unknown_experiment_has_no_rows():
+    with pytest.raises(UsageError, match="Did you mean 'xor'"):
+        every_row("xro", None)

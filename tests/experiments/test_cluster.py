@@ -1,0 +1,202 @@
+"""A Dask cluster of real processes gives the same table, loses workers without harm, and is told apart from none."""
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from minisig import __version__
+from minisig.errors import MinisigError
+from minisig.experiments.compare import compare, plan
+from minisig.experiments.executors import Here, cluster, completed
+
+distributed = pytest.importorskip("distributed")
+
+# minisig with less patience for a scheduler that is not there
+CLI = """
+from minisig.experiments import executors
+executors.SECONDS_TO_CONNECT = 1
+from minisig.cli import main
+main(prog_name="minisig")
+"""
+BLAS_THREADS = "{p['num_threads'] for p in __import__('threadpoolctl').threadpool_info() if p['user_api'] == 'blas'}"
+
+
+def cli(*args, timeout=120, **options):
+    command = [sys.executable, "-c", CLI, "compare", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
+
+
+def refused(folder, scheduler, **options):
+    """The one line in which a comparison says why it cannot be made; it leaves nothing behind."""
+    done = cli(
+        "xor", "--init", "lecun", "--seeds", 1, "--iterations", 2, "--scheduler", scheduler, cwd=folder, **options
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"Error: .*\n", done.stderr)
+    assert not (folder / "runs").exists()
+    return done.stderr
+
+
+def on(cluster_, **options):
+    return partial(cluster, cluster_.address, **{"gpu": False} | options)
+
+
+def answers(place, question, times):
+    """What so many tasks answer to a piece of Python."""
+    return [future.result() for _, future in completed(place, eval, range(times), lambda job: (question,))]
+
+
+# The same table
+
+
+def test_a_cluster_gives_the_table_of_one_process(jobs, dask, tmp_path, as_made_here):
+    assert as_made_here(compare(jobs, tmp_path, on(dask)))
+    assert {path.name for path in tmp_path.iterdir()} == {job.folder for job in jobs}
+
+
+def test_a_worker_with_two_threads_gives_the_table_of_one_process(longer_jobs, empty_dask, tmp_path, as_made_here):
+    with empty_dask.worker("--nthreads", "2"):
+        assert as_made_here(compare(longer_jobs, tmp_path, on(empty_dask)))
+        assert answers(on(empty_dask), BLAS_THREADS, 1) == [{1}]
+
+
+def test_a_worker_that_is_killed_ends_in_the_same_table(longer_jobs, dask, tmp_path, wait_until, as_made_here):
+    def kill():
+        with distributed.Client(dask.address, set_as_default=False) as client:
+            wait_until(lambda: client.processing().get(address))  # it is in the middle of a run
+        process.kill()
+
+    with dask.worker("--nthreads", "2") as (process, address), ThreadPoolExecutor(1) as pool:
+        killing = pool.submit(kill)
+        assert as_made_here(compare(longer_jobs, tmp_path, on(dask)))
+        killing.result()
+        assert process.wait(60) < 0
+
+
+def test_a_failure_on_a_worker_is_the_same_failure(dask, tmp_path):
+    path = tmp_path / "constant.csv"
+    path.write_text("1,2,0\n1,2,1\n" * 20)  # EP has no weights for it
+    settings = {"data.path": str(path), "iterations": 5, "network.hidden": [4], "threads": 1}
+    jobs = plan("digits", ["lecun", "random+ep"], 2, settings)
+    here, there = compare(jobs, tmp_path / "here", Here), compare(jobs, tmp_path / "there", on(dask))
+    assert len(here.failures) == 2
+    assert [(type(error), str(error)) for error in there.failures] == [
+        (type(error), str(error)) for error in here.failures
+    ]
+    assert [row.values for row in there.rows] == [row.values for row in here.rows]
+
+
+def test_the_command_line_goes_to_a_cluster_quietly(dask, tmp_path):
+    args = ("xor", "--init", "lecun,ortho", "--seeds", 2, "--iterations", 5, "--format", "markdown")
+    there = cli(*args, "--scheduler", dask.file, "--out", tmp_path / "there")
+    here = cli(*args, "--out", tmp_path / "here")
+    assert (there.returncode, there.stderr) == (0, "")
+    assert there.stdout == here.stdout
+
+
+# Which workers, and how they are asked
+
+
+@pytest.mark.parametrize("how", ["address", "address without scheme", "file", "relative file"])
+def test_a_cluster_is_found_by_address_or_file(dask, how, monkeypatch):
+    monkeypatch.chdir(dask.folder)
+    names = {
+        "address": dask.address,
+        "address without scheme": dask.address.removeprefix("tcp://"),
+        "file": str(dask.file),
+        "relative file": dask.file.name,
+    }
+    assert answers(partial(cluster, names[how], gpu=False), "6 * 7", 1) == [42]
+
+
+def test_the_same_task_twice_is_done_twice(dask):
+    assert len(set(answers(on(dask), "__import__('uuid').uuid4().hex", 3))) == 3
+
+
+def test_runs_on_a_gpu_go_to_workers_that_have_one(dask):
+    slow_pid = "(__import__('time').sleep(0.05), __import__('os').getpid())[1]"
+    assert len(set(answers(on(dask), slow_pid, 6))) == 2
+    assert set(answers(on(dask, gpu=True), slow_pid, 6)) == {dask.with_gpu.pid}
+
+
+def test_nobody_elses_tasks_go_to_the_cluster(dask):
+    with on(dask)(), pytest.raises(ValueError, match="No clients found"):
+        distributed.default_client()
+
+
+# Clusters that cannot be used
+
+
+def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path):
+    address = "tcp://127.0.0.1:9"  # where hardly anybody listens
+    assert refused(tmp_path, address).startswith(f"Error: no Dask scheduler at {address}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        pytest.param("nosuch.json", None),
+        pytest.param("empty.json", "{}"),
+        pytest.param("half.json", '{"address": "tcp'),
+        pytest.param("tcp://127.0.0.1:port", None),
+    ],
+)
+def test_what_describes_no_scheduler_is_told_in_one_line(tmp_path, name, content):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    assert name in refused(tmp_path, name, timeout=30)
+
+
+def test_a_scheduler_without_workers_is_told_in_one_line(empty_dask, tmp_path):
+    assert "has no workers" in refused(tmp_path, empty_dask.address)
+
+
+HIDDEN = """
+import importlib.metadata as metadata
+known = metadata.version
+def version(name):
+    if name == "minisig":
+        {answer}
+    return known(name)
+metadata.version = version
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "has"),
+    [('return "0.0.7"', "minisig 0.0.7"), ("raise metadata.PackageNotFoundError(name)", "no minisig")],
+)
+def test_a_worker_with_another_minisig_is_named_beside_both_versions(empty_dask, tmp_path, answer, has):
+    (tmp_path / "sitecustomize.py").write_text(HIDDEN.format(answer=answer))
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    with empty_dask.worker("--nthreads", "1", env={"PYTHONPATH": path}) as (_, address):
+        complaint = refused(tmp_path, empty_dask.address)
+    assert f"1 of 1 Dask workers cannot be used: {address} has {has}, this is {__version__}" in complaint
+
+
+def test_without_dask_a_scheduler_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MinisigError, match=r"pip install 'minisig\[cluster\]'"), cluster("tcp://here:1", gpu=False):
+        pass
+
+
+def test_a_scheduler_that_dies_keeps_what_is_finished(longer_jobs, start_cluster, tmp_path, as_made_here):
+    kept = set()
+
+    def kill(job, outcome):
+        kept.add(job.folder)
+        scheduler.kill()
+
+    with (
+        start_cluster() as (doomed, scheduler),
+        doomed.worker("--nthreads", "1"),
+        pytest.raises(MinisigError, match="scheduler has gone; finished runs are kept"),
+    ):
+        compare(longer_jobs, tmp_path, on(doomed), finished=kill)
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    assert as_made_here(compare(longer_jobs, tmp_path, Here))

@@ -1,0 +1,194 @@
+"""Figures show the numbers they are given: what is tested is what is drawn, not the pixels."""
+
+import numpy as np
+import pytest
+
+from minisig.backends import get_backend
+from minisig.data import load
+from minisig.data.augment import Distortion
+from minisig.errors import MinisigError, UsageError
+from minisig.experiments import configure
+from minisig.experiments.compare import Comparison, Job, Result, Row, curves
+from minisig.report.figures import SHOWN, contact_sheet, learning_curves, save
+from minisig.seeds import stream
+
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+# Learning curves
+
+TRAIN = {
+    "random+ep": [[2.0, 1.0, 0.5], [4.0, 3.0, 0.25], [3.0, 0.5, 0.75]],
+    "lecun": [[2.5, 2.25, 2.0], [2.25, 2.5, 2.0], [2.0, 2.0, 2.0]],
+    "ortho": [[1.0, 1.0, 1.0], [8.0, 4.0, 2.0], [1.5, 1.5, 1.5]],
+}
+
+
+def comparison(losses, every=10):
+    """Runs with these training losses, and a validation loss of twice as much at every second record."""
+    rows = []
+    for name, runs in losses.items():
+        results = []
+        for seed, run in enumerate(runs):
+            records = [{"iteration": every * (i + 1), "train_loss": loss} for i, loss in enumerate(run)]
+            for record in records[1::2]:
+                record["valid_loss"] = 2 * record["train_loss"]
+            results.append(Result(Job(name, configure("digits", {"seed": seed})), {}, records))
+        rows.append(Row(name, results, "test_error", None, {}))
+    return Comparison(configure("digits"), "test_error", 3, rows)
+
+
+def drawn(axes):
+    """Of every line: its points, and the lower and upper edge of its band."""
+    found = {}
+    for line, band in zip(axes.lines, axes.collections, strict=True):
+        (path,) = band.get_paths()
+        edges = {}
+        for x, y in path.vertices:
+            edges.setdefault(float(x), set()).add(float(y))
+        low, high = ([pick(edges[x]) for x in sorted(edges)] for pick in (min, max))
+        found[line.get_label()] = (list(line.get_xdata()), list(line.get_ydata()), low, high)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "title", "at", "factor"),
+    [(0, "training loss", [0, 1, 2], 1), (1, "validation loss", [1], 2)],
+)
+def test_curves_show_the_mean_and_a_band_from_the_least_to_the_most(place, title, at, factor):
+    axes = learning_curves(comparison(TRAIN)).axes[place]
+    assert axes.get_title() == title
+    expected = {}
+    for name, runs in TRAIN.items():
+        values = factor * np.array(runs)[:, at]
+        expected[name] = (
+            *([10 * (i + 1) for i in at], list(values.mean(axis=0))),
+            *(list(values.min(axis=0)), list(values.max(axis=0))),
+        )
+    assert drawn(axes) == expected
+
+
+def test_losses_are_drawn_on_a_logarithmic_axis_over_iterations():
+    figure = learning_curves(comparison(TRAIN))
+    assert [(axes.get_yscale(), axes.get_xscale(), axes.get_xlabel()) for axes in figure.axes] == [
+        ("log", "linear", "iteration")
+    ] * 2
+
+
+def test_the_legend_names_every_row_once_in_a_colour_of_its_own():
+    names = ["random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun", "lstm"]
+    figure = learning_curves(comparison({name: [[2.0, 1.0]] for name in names}))
+    (legend,) = (axes.get_legend() for axes in figure.axes if axes.get_legend())
+    assert [text.get_text() for text in legend.get_texts()] == names
+    colours = [line.get_color() for line in legend.get_lines()]
+    assert len(set(colours)) == len(names)
+    for axes in figure.axes:
+        assert [line.get_color() for line in axes.lines] == colours
+
+
+def test_a_row_without_results_has_no_curve():
+    figure = learning_curves(comparison(TRAIN | {"lsuv": []}))
+    assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == list(TRAIN)
+
+
+def test_the_figure_names_the_experiment():
+    assert learning_curves(comparison(TRAIN)).get_suptitle() == "digits"
+
+
+def test_more_rows_than_colours_are_all_drawn():
+    losses = {f"row {i}": [[2.0, 1.0]] for i in range(12)}
+    assert [len(axes.lines) for axes in learning_curves(comparison(losses)).axes] == [12, 12]
+
+
+def test_a_mean_is_taken_only_where_every_run_has_a_value():
+    short = comparison({"lecun": [[3.0, 2.0, 1.0], [1.0, 1.0]]})
+    assert curves(short.rows[0].results, "train_loss") == {10: [3.0, 1.0], 20: [2.0, 1.0]}
+    assert curves(short.rows[0].results, "nosuch") == {}
+    assert curves([], "train_loss") == {}
+
+
+def test_what_is_no_number_is_not_drawn():
+    (row,) = comparison({"lecun": [[3.0, 2.0, 1.0]]}).rows
+    row.results[0].metrics[1]["train_loss"] = None  # what JSON has in place of infinity
+    assert curves(row.results, "train_loss") == {10: [3.0], 30: [1.0]}
+
+
+# Images
+
+
+def sheet(figure):
+    """The array that is shown."""
+    (image,) = figure.axes[0].images
+    return np.asarray(image.get_array())
+
+
+def tile(array, row, column, image, gap=2):
+    height, width = image
+    top, left = gap + row * (height + gap), gap + column * (width + gap)
+    return array[top : top + height, left : left + width].reshape(-1)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_contact_sheet_has_every_class_as_it_is_and_as_it_is_distorted(digits, seed):
+    config = configure("digits", {"data.augment.alpha": 5, "seed": seed})
+    array = sheet(contact_sheet(config, digits))
+    firsts = [int(np.flatnonzero(digits.train.y == label)[0]) for label in range(10)]
+    distort = Distortion(config.data.augment, digits.image, get_backend("numpy"))
+    columns = [digits.train.x[firsts]] + [
+        distort(digits.train.x[firsts], digits.train.y[firsts], stream(seed, "augment", i)) for i in range(1, SHOWN + 1)
+    ]
+    for column, images in enumerate(columns):
+        for row, image in enumerate(images):
+            np.testing.assert_array_equal(tile(array, row, column, digits.image), image)
+    height, width = digits.image
+    assert array.shape == (10 * (height + 2) + 2, (SHOWN + 1) * (width + 2) + 2)
+
+
+def test_without_augmentation_there_are_originals_only(digits):
+    figure = contact_sheet(configure("digits"), digits)
+    assert sheet(figure).shape == (10 * 10 + 2, 10 + 2)
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["original"]
+
+
+def test_rows_are_labelled_by_their_class_and_columns_by_what_they_are(digits):
+    axes = contact_sheet(configure("digits", {"data.augment": {}}), digits).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [str(label) for label in range(10)]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["original", "as trained on"]
+
+
+def test_data_that_are_no_images_are_not_drawn():
+    with pytest.raises(UsageError, match="xor are not images"):
+        contact_sheet(configure("xor"), load("xor"))
+
+
+# Files
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")])
+def test_a_figure_is_saved_in_the_format_of_its_name(tmp_path, name, start):
+    save(learning_curves(comparison(TRAIN)), tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a", "a.png.txt", ".png"])
+def test_other_formats_are_refused(tmp_path, name):
+    with pytest.raises(UsageError, match=r"must end in \.png, \.svg, \.pdf"):
+        save(learning_curves(comparison(TRAIN)), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
+    with pytest.raises(MinisigError, match=r"cannot write .*nowhere/a\.png: No such file"):
+        save(learning_curves(comparison(TRAIN)), tmp_path / "nowhere" / "a.png")
+
+
+def test_figures_that_nobody_holds_are_gone():
+    for _ in range(25):
+        learning_curves(comparison({"lecun": [[2.0, 1.0]]}))
+    assert pyplot.get_fignums() == []
