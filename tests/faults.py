@@ -349,24 +349,23 @@ def failing_writes(folder, names=tuple(KINDS), iterations=20):
             run(config, folder / name)
             reference = outcome(folder / name)
             for stopped in (0, iterations // 2):
-                for torn in (False, True):
-                    for n in range(1, 1000):
-                        place = folder / f"{name}-{stopped}-{torn}-{n}"
-                        if stopped:
-                            begun(config, place, stopped)
+                start = contents(begun(config, folder / f"{name}-{stopped}", stopped)) if stopped else {}
+                place = folder / f"{name}-from-{stopped}"
+                lay(place, start)
+                whole = Disk(place)
+                whole.under(partial(go_on, config, place))
+                for n, call in enumerate(whole.calls, 1):
+                    for torn in [False, True] if call in ("write", "save") else [False]:
+                        shutil.rmtree(place)
+                        lay(place, start)
                         disk = Disk(place, n, torn=torn)
                         said = complaint(partial(disk.under, partial(go_on, config, place)))
-                        if len(disk.calls) < n:
-                            break
-                        call = disk.calls[n - 1]
-                        if torn and call not in ("write", "save"):
-                            continue
+                        left = ", ".join(path.name for path in place.glob(".*.tmp"))
+                        wrong = said or left or aftermath(config, place, reference)
                         figures["torn" if torn else "failed"] += 1
-                        wrong = said or aftermath(config, place, reference)
                         figures["identical"] += not wrong
                         if wrong:
                             misses.append(f"{name} from {stopped}, {call}, call {n}, torn {torn}: {wrong}")
-                        shutil.rmtree(place)
     return figures, misses
 
 
@@ -537,11 +536,7 @@ class Folder:
     def damage(self, rng):
         good = one_of(self.goods, rng)
         self.laid = {**good, self.name: self.spoil(good[self.name], rng)}
-        self.path.mkdir(exist_ok=True)
-        for name in contents(self.path).keys() - self.laid.keys():
-            (self.path / name).unlink()
-        for name, content in self.laid.items():
-            (self.path / name).write_bytes(content)
+        lay(self.path, self.laid)
 
     def fate(self):
         """What became of it, "read" or "refused" or else what is wrong with that, and the memory it took."""
@@ -566,6 +561,15 @@ class Hang(BaseException):
 
 def give_up(number, frame):
     raise Hang(f"more than {MOST_SECONDS} s")
+
+
+def lay(folder, files):
+    """Just these files."""
+    folder.mkdir(exist_ok=True)
+    for name in contents(folder).keys() - files.keys():
+        (folder / name).unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
 
 
 def contents(folder):

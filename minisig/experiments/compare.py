@@ -252,7 +252,7 @@ def _load(job: Job, folder: Path) -> Result:
         msgspec.convert([record.get("iteration") for record in metrics], list[int])
     except DataError:
         raise
-    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path}: not a finished run ({error}); remove the folder") from None
     return Result(job, summary, metrics)
 

@@ -10,7 +10,7 @@ is the state of every random generator and the position in the data.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -19,9 +19,12 @@ from minisig.errors import DataError
 from minisig.optimizers import Adam
 from minisig.training.evaluate import Score
 from minisig.training.files import read_tensors, write_tensors
-from minisig.training.loop import NOT_YET, Record, Training
+from minisig.training.loop import NOT_YET, Training
 
 NAME = "checkpoint.safetensors"
+
+
+Norms = dict[str, float]
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,10 +33,10 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     iteration: int
     best_iteration: int
     best_score: Score | None
-    metrics_bytes: int  # of metrics.jsonl when this was written; what came later is made again
-    seconds: float
-    first: Record  # the first and the last record so far, for the summary
-    last: Record
+    metrics_bytes: Annotated[int, msgspec.Meta(ge=0)]  # of metrics.jsonl by now; what comes later is made again
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+    first: Norms  # of the layers' gradients in the first and the last record so far, for the summary
+    last: Norms
 
 
 def save_checkpoint(folder: Path, training: Training, position: Position) -> None:
@@ -50,10 +53,15 @@ def load_checkpoint(folder: Path, training: Training) -> Position | None:
     tensors, metadata = read_tensors(path)
     try:
         position = msgspec.json.decode(metadata.get("position", ""), type=Position)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
-    if not 0 <= position.best_iteration <= position.iteration <= training.config.iterations:
+    if not 0 <= position.best_iteration <= position.iteration <= training.config.iterations or (
+        (position.best_score is None) != (position.best_iteration == 0)
+    ):
         raise DataError(f"{path}: iteration {position.iteration} of {training.config.iterations} makes no sense")
+    layers = {name for name, layer in training.net.layers.items() if layer.params}
+    if not layers == position.first.keys() == position.last.keys():
+        raise DataError(f"{path}: its gradient norms are not those of the layers {', '.join(sorted(layers))}")
     net, optimizer, xp = training.net, training.optimizer, training.net.backend.xp
     optimizer.slots = {
         name: {slot: xp.zeros_like(w) for slot in optimizer.slot_names} for name, w in net.params.items()

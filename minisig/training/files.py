@@ -67,7 +67,7 @@ def read_config(folder: Path) -> Config:
     content = read_file(path)
     try:
         return msgspec.json.decode(content, type=Config)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
 
 

@@ -28,6 +28,35 @@ from minisig.training.files import read_file, write_file, write_tensors
 from minisig.training.loop import Training
 
 
+class LayerOutcome(msgspec.Struct, frozen=True):
+    name: str
+    gradient_norm_first: float
+    gradient_norm_last: float
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What everybody may count on in a summary."""
+
+    experiment: str
+    model: str
+    init: str
+    seed: int
+    backend: str
+    dtype: str
+    iterations: int
+    parameters: int
+    seconds: float
+    best_iteration: int
+    train_loss: float
+    valid_loss: float
+    test_loss: float
+    baselines: dict[str, float]
+    layers: list[LayerOutcome]
+    test_error: float | None = None
+    test_perplexity: float | None = None
+    test_recall: float | None = None
+
+
 class RunFolder:
     """The folder at `path`; if `numbered`, the first of path, path-2, path-3, … that does not exist yet."""
 
@@ -74,9 +103,11 @@ class RunFolder:
     def rewind_metrics(self, size: int) -> None:
         """Forget what was logged after a checkpoint, a line that was cut off in the middle included."""
         path = self.path / "metrics.jsonl"
-        with self._writing(), path.open("a") as file:
+        with self._writing(), path.open("a+b") as file:
             if file.tell() < size:
                 raise DataError(f"{path}: has {file.tell():,} bytes, {size:,} when the checkpoint was written")
+            if size and os.pread(file.fileno(), 1, size - 1) != b"\n":
+                raise DataError(f"{path}: no line ends where the checkpoint was written, at byte {size:,}")
             file.truncate(size)
 
     def checkpoint(self, training: Training, position: Position) -> None:
@@ -96,9 +127,13 @@ class RunFolder:
         if not path.exists():
             return None
         try:
-            return msgspec.json.decode(read_file(path), type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            summary = msgspec.json.decode(read_file(path), type=dict[str, Any])
+            msgspec.convert(summary, Outcome)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(f"{path}: {error}") from None
+        if "test_error" not in summary and "test_perplexity" not in summary:
+            raise DataError(f"{path}: has neither a test_error nor a test_perplexity")
+        return summary
 
     def release(self) -> None:
         if self.lock:

@@ -136,8 +136,10 @@ class Training:
         )
 
     def require_finite(self) -> None:
-        """Raise Diverged if a weight is NaN or infinite."""
-        if not all(bool(self.net.backend.xp.isfinite(w).all()) for w in self.net.params.values()):
+        """Raise Diverged if anything that the next iteration starts from is NaN or infinite."""
+        slots = [values for slots in self.optimizer.slots.values() for values in slots.values()]
+        states = [part for state in self.states.values() for part in (state if isinstance(state, tuple) else (state,))]
+        if not all(bool(self.net.backend.xp.isfinite(w).all()) for w in [*self.net.params.values(), *slots, *states]):
             self._require_sane(self.iteration, float("nan"))
 
     def _validate(self, iteration: int) -> Record:

@@ -3,20 +3,20 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from shlex import quote
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from minisig.backends import get_backend
 from minisig.data import Dataset, Split, load
 from minisig.errors import Interrupted, UsageError
 from minisig.initializers import RecurrentOptions
-from minisig.jsonable import jsonable
 from minisig.network import Network, mlp, recurrent
 from minisig.seeds import stream
-from minisig.training.checkpoint import Position, load_checkpoint
+from minisig.training.checkpoint import Norms, Position, load_checkpoint
 from minisig.training.config import Config
 from minisig.training.evaluate import Score, evaluate
 from minisig.training.files import read_config
@@ -79,8 +79,8 @@ def run(
         training = _prepare(config)
         if not folder:
             return _train(training, None, None, watch, stop)
-        folder.claim(config)
         try:
+            folder.claim(config)
             return _train(training, folder, None, watch, stop)
         finally:
             folder.release()
@@ -97,8 +97,8 @@ def resume(
     A finished run is left as it is, unless `iterations` asks for more of them.
     """
     folder = RunFolder(path)
-    folder.reopen()
     try:
+        folder.reopen()
         config = read_config(path)
         summary = folder.summary()
         if iterations is not None and iterations != config.iterations:
@@ -123,7 +123,10 @@ def _extended(config: Config, iterations: int) -> Config:
             f"the learning rate of this run falls to 0 at iteration {config.iterations}: more of them would make it "
             f"another run; start a new one"
         )
-    return replace(config, iterations=iterations)
+    try:
+        return msgspec.convert(msgspec.to_builtins(config) | {"iterations": iterations}, Config)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"wrong setting: {error}") from None
 
 
 def _blas_threads(threads: int | None) -> AbstractContextManager[Any]:
@@ -152,7 +155,8 @@ def _train(
     started = perf_counter()
     while not training.done:
         if record := training.advance():
-            first, last = first or record, record
+            last = record["gradient_norm"]
+            first = first or last
             if folder:
                 folder.log(record)
             if watch:
@@ -168,12 +172,12 @@ def _train(
                     best_score=training.best_score if training.best_iteration else None,
                     metrics_bytes=folder.flush_metrics(),
                     seconds=before + perf_counter() - started,
-                    first=jsonable(first),
-                    last=jsonable(last),
+                    first=first,
+                    last=last,
                 ),
             )
         if signal and not training.done:
-            how = f"go on with: minisig train --resume {folder.path}" if folder else "nothing was saved"
+            how = f"go on with: minisig train --resume {quote(str(folder.path))}" if folder else "nothing was saved"
             raise Interrupted(f"stopped after iteration {training.iteration:,}; {how}", signal)
     summary = _summary(training, first, last, before + perf_counter() - started)
     if folder:
@@ -181,7 +185,7 @@ def _train(
     return summary
 
 
-def _summary(training: Training, first: Record, last: Record, seconds: float) -> Summary:
+def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> Summary:
     """The outcome of a run; from here on the network is the selected one."""
     net, data, config = training.net, training.data, training.config
     net.load(training.best)
@@ -201,8 +205,8 @@ def _summary(training: Training, first: Record, last: Record, seconds: float) ->
         **_scores("test", evaluate(net, data.test), data),
         "baselines": data.baselines or {},
         "layers": [
-            {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last["gradient_norm"][name]}
-            for name, norm in first["gradient_norm"].items()
+            {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last[name]}
+            for name, norm in first.items()
         ],
     }
 
