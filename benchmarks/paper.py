@@ -42,7 +42,7 @@ BUDGET: dict[str, tuple[str, int, Mapping[str, Any]]] = {
     "ptb": ("ptb", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
     "ptb-dropout": ("ptb-dropout", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
 }
-# A scaled tanh passes gradients four times and more as large as a sigmoid: the reduced budget's rate would tear it apart.
+# A scaled tanh passes on gradients four times as large as a sigmoid: the reduced budget's rate would tear it apart.
 SLOWER = {"scaled-tanh": 0.1}
 FULL_SEEDS = {"xor": 10, "mnist-deep-augmented": 1}  # all others four
 
