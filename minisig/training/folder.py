@@ -84,6 +84,9 @@ class RunFolder:
             raise UsageError(f"{self.path} holds no run: there is no config.json in it")
         with self._writing():
             self._lock()
+            for path in self.path.glob(".*"):  # what a killed process was writing: ours, and safetensors' own
+                if path.name.endswith(".tmp") or path.name.startswith(".tmp"):
+                    path.unlink(missing_ok=True)
 
     def configure(self, config: Config) -> None:
         with self._writing():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from minisig.errors import MinisigError, UsageError
+from minisig.experiments import configure
 from minisig.training.run import resume, run
 from tests.faults import Disk, begun, difference, kind, outcome
 
@@ -162,3 +163,11 @@ def test_a_folder_that_becomes_read_only_ends_the_run_and_keeps_its_checkpoint(t
     resume(folder)
     run(config, tmp_path / "straight")
     assert difference(folder, outcome(tmp_path / "straight")) == ""
+
+
+def test_what_a_killed_process_was_writing_is_cleared_away(tmp_path):
+    run(configure("xor", {"iterations": 5}), tmp_path)
+    for name in (".tmpAbc123", ".checkpoint.safetensors.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+    resume(tmp_path)
+    assert not [path.name for path in tmp_path.iterdir() if "tmp" in path.name]
