@@ -86,6 +86,7 @@ def save(figure: Any, path: Path) -> None:
 
 def _figure(**attributes: Any) -> Any:
     try:
+        import matplotlib  # noqa: F401
         from matplotlib.figure import Figure
     except ImportError:
         raise MinisigError("figures need matplotlib: pip install 'minisig[viz]'") from None
