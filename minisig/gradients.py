@@ -20,7 +20,7 @@ class Gradient(Protocol):
     def dense(self, backend: Backend) -> Array:
         """The gradient as an array of the parameter's shape, which the caller may overwrite."""
 
-    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+    def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         """into ← α·gradient + β·into"""
 
     def norm(self, backend: Backend) -> Array:
@@ -40,21 +40,14 @@ class Outer:
     def dense(self, backend: Backend) -> Array:
         return backend.matmul(self.x.T, self.dz)
 
-    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+    def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         backend.gemm(alpha, self.x.T, self.dz, beta, into)
 
     def norm(self, backend: Backend) -> Array:
         (B, n), m = self.x.shape, self.dz.shape[1]
         if B * (n + m) > 2 * n * m:  # a long batch: the matrix, with a pass over it, costs less
             return backend.norm(self.dense(backend))
-        # Both are brought to length one before they are squared: a vanishing gradient would underflow.
-        x_size, dz_size = float(backend.norm(self.x)), float(backend.norm(self.dz))
-        if not 0 < x_size * dz_size < inf:
-            return x_size * dz_size
-        x, dz = self.x * (1 / x_size), self.dz * (1 / dz_size)
-        products = backend.matmul(x, x.T) * backend.matmul(dz, dz.T)
-        # Rounding may leave a sum that vanishes below zero.
-        return x_size * dz_size * abs(float(products.sum(dtype="float64"))) ** 0.5
+        return backend.gram_norm(self.x, self.dz)
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
         # Rows are time-major, row t·B + b. ‖Σ_t x_tᵀ dz_t‖² = Σ_{s,t} (x_s·x_t)(dz_s·dz_t): no n×m matrix an example.
@@ -74,9 +67,8 @@ class RowSum:
     def dense(self, backend: Backend) -> Array:
         return self.dz.sum(axis=0)
 
-    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
-        into *= beta
-        into += alpha * self.dense(backend)
+    def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
+        backend.add_row_sum(alpha, self.dz, beta, into)
 
     def norm(self, backend: Backend) -> Array:
         return backend.norm(self.dense(backend))
@@ -99,13 +91,12 @@ class Rows:
         backend.scatter_add(table, self.rows, self.values)
         return table
 
-    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+    def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         into *= beta
         backend.scatter_add(into, self.rows, alpha * self.values)
 
     def norm(self, backend: Backend) -> Array:
-        distinct, place = backend.xp.unique(self.rows, return_inverse=True)
-        return backend.norm(Rows(place, self.values, len(distinct)).dense(backend))
+        return backend.rows_norm(self.rows, self.values, self.count)
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
         rows, values = self.rows.reshape(-1, samples).T, by_sample(self.values, samples)
@@ -121,7 +112,7 @@ class Evaluated:
     def dense(self, backend: Backend) -> Array:
         return self.array
 
-    def accumulate(self, into: Array, alpha: float, beta: float, backend: Backend) -> None:
+    def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         into *= beta
         into += alpha * self.array
 
@@ -152,7 +143,7 @@ Gradients = Mapping[str, Gradient]  # by parameter, "dense0.W"
 
 def gradient_norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
     """Euclidean norm of every parameter's gradient."""
-    return {name: float(g.norm(backend)) for name, g in gradients.items()}
+    return dict(zip(gradients, backend.floats([g.norm(backend) for g in gradients.values()]), strict=True))
 
 
 def layer_norms(parameter_norms: Mapping[str, float]) -> dict[str, float]:

@@ -44,7 +44,7 @@ class Network:
         for name, value in params.items():
             if own[name].shape != value.shape:
                 raise UsageError(f"{name}: expected shape {own[name].shape}, got {value.shape}")
-            own[name][...] = value
+            own[name][...] = self.backend.xp.asarray(value)
 
     def on(self, backend: Backend) -> "Network":
         """The same network with its parameters copied to another backend or dtype."""
@@ -130,7 +130,7 @@ class Network:
         """x as the first layer takes it: tokens as they are, anything else in the dtype of the backend."""
         name, first = next(iter(self.layers.items()))
         if getattr(first, "takes_tokens", False):
-            return x
+            return self.backend.xp.asarray(x)
         x = self.backend.asarray(x)
         if isinstance(first, Dense) and (x.ndim < 2 or x.shape[-1] != len(first.params["W"])):
             raise UsageError(f"{name}: expected rows of {len(first.params['W'])} inputs, got shape {x.shape}")

@@ -30,7 +30,7 @@ class Optimizer(Protocol):
         backend: Backend,
         *,
         learning_rate: float,
-        scale: float = 1.0,
+        scale: float | Array = 1.0,
     ) -> None:
         """One step downhill."""
 
@@ -51,14 +51,15 @@ class Momentum:
         backend: Backend,
         *,
         learning_rate: float,
-        scale: float = 1.0,
+        scale: float | Array = 1.0,
     ) -> None:
+        alpha = -learning_rate * scale  # once: on a device it is a kernel
         for name, g in gradients.items():
             w = params[name]
             if name not in self.slots:
                 self.slots[name] = {"v": backend.xp.zeros_like(w)}
             v = self.slots[name]["v"]
-            g.accumulate(v, alpha=-learning_rate * scale, beta=self.momentum, backend=backend)
+            g.accumulate(v, alpha=alpha, beta=self.momentum, backend=backend)
             w += v
 
 
@@ -84,7 +85,7 @@ class Adam:
         backend: Backend,
         *,
         learning_rate: float,
-        scale: float = 1.0,
+        scale: float | Array = 1.0,
     ) -> None:
         self.steps += 1
         root = (1 - self.beta2**self.steps) ** 0.5
@@ -93,8 +94,5 @@ class Adam:
             w = params[name]
             if name not in self.slots:
                 self.slots[name] = {"m": backend.xp.zeros_like(w), "v": backend.xp.zeros_like(w)}
-            g = gradient.dense(backend)
-            if scale != 1.0:
-                g *= scale
-            slot = self.slots[name]
-            backend.adam(w, slot["m"], slot["v"], g, step, self.beta1, self.beta2, self.epsilon * root)
+            g, slot = gradient.dense(backend), self.slots[name]
+            backend.adam(w, slot["m"], slot["v"], g, step, self.beta1, self.beta2, self.epsilon * root, scale)

@@ -28,14 +28,29 @@ class Backend(Protocol):
     def to_host(self, values: Array) -> Any:
         """The same values as a numpy.ndarray."""
 
+    def floats(self, scalars: list[Array]) -> list[float]:
+        """Scalars from the device, all in one transfer."""
+
     def matmul(self, a: Array, b: Array) -> Array:
         """a b"""
 
-    def gemm(self, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
+    def gemm(self, alpha: float | Array, a: Array, b: Array, beta: float, c: Array) -> None:
         """c ← α a b + β c, in place."""
 
     def norm(self, a: Array) -> Array:
         """Euclidean norm of all entries, a scalar on the device; squares neither overflow nor underflow."""
+
+    def gram_norm(self, x: Array, dz: Array) -> Array:
+        """‖xᵀ dz‖_F from x xᵀ and dz dzᵀ, a scalar on the device."""
+
+    def rows_norm(self, rows: Array, values: Array, count: int) -> Array:
+        """The norm of a table of `count` rows to which scatter_add has added the values, a scalar on the device."""
+
+    def clip_factor(self, norms: list[Array], most: float) -> float | Array:
+        """What brings gradients of these norms, together, down to `most`; 1 if they are there. Not fetched either."""
+
+    def add_row_sum(self, alpha: float | Array, dz: Array, beta: float, into: Array) -> None:
+        """into ← α Σ_rows dz + β into, in place."""
 
     def affine(self, x: Array, W: Array, b: Array) -> Array:
         """x W + b"""
@@ -56,11 +71,20 @@ class Backend(Protocol):
         """Loss of every row, (B,), and the gradient of their mean with respect to z, (B, C)."""
 
     def adam(
-        self, W: Array, m: Array, v: Array, g: Array, step: float, beta1: float, beta2: float, epsilon: float
+        self,
+        W: Array,
+        m: Array,
+        v: Array,
+        g: Array,
+        step: float,
+        beta1: float,
+        beta2: float,
+        epsilon: float,
+        scale: float | Array,
     ) -> None:
-        """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  W ← W − step · m / (√v + ε), in place.
+        """g ← scale g,  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  W ← W − step · m / (√v + ε), in place.
 
-        g is overwritten: it serves as scratch space.
+        g may be used as scratch space.
         """
 
     def bilinear(self, images: Array, at: Array, outside: float) -> Array:
@@ -73,14 +97,25 @@ class Backend(Protocol):
         """into[rows[i]] += values[i]; a row that occurs twice counts twice."""
 
 
-BACKENDS = ("numpy",)
+BACKENDS = ("numpy", "cupy")
 DTYPES = ("float32", "float64")
 
 
-def get_backend(name: str = "numpy", dtype: str = "float32") -> Backend:
-    """The backend called `name`, computing in `dtype` ("float32" or "float64")."""
+def get_backend(name: str = "numpy", dtype: str = "float32", memory: float | None = None) -> Backend:
+    """The backend called `name`, computing in `dtype` ("float32" or "float64").
+
+    `memory` is the most of the device's, in gigabytes, that cupy may take. Without a usable GPU it raises
+    BackendUnavailable, which says what is missing.
+    """
     require_known("backend", name, BACKENDS)
     require_known("dtype", dtype, DTYPES)
+    if name == "cupy":
+        from minisig.backends.device import require_device
+
+        require_device(memory)
+        from minisig.backends.cupy import CupyBackend
+
+        return CupyBackend(dtype)
     from minisig.backends.numpy import NumpyBackend
 
     return NumpyBackend(dtype)

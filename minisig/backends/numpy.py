@@ -5,6 +5,7 @@ NumPy's own copy of OpenBLAS would bring a second thread pool that fights with t
 """
 
 from functools import lru_cache
+from math import inf, sqrt
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,9 @@ class NumpyBackend:
     def to_host(self, values: Array) -> Any:
         return np.asarray(values)
 
+    def floats(self, scalars: list[Array]) -> list[float]:
+        return [float(value) for value in scalars]
+
     def matmul(self, a: Array, b: Array) -> Array:
         c = np.empty((a.shape[0], b.shape[1]), dtype=np.result_type(a, b))
         self.gemm(1.0, a, b, 0.0, c)
@@ -48,6 +52,30 @@ class NumpyBackend:
 
     def norm(self, a: Array) -> Array:
         return NORM[a.dtype.char](a.reshape(-1)) if a.size else 0.0
+
+    def gram_norm(self, x: Array, dz: Array) -> Array:
+        # Both are brought to length one before they are squared: a vanishing gradient would underflow.
+        x_size, dz_size = self.norm(x), self.norm(dz)
+        if not 0 < x_size * dz_size < inf:
+            return x_size * dz_size
+        x, dz = x * (1 / x_size), dz * (1 / dz_size)
+        products = self.matmul(x, x.T) * self.matmul(dz, dz.T)
+        # Rounding may leave a sum that vanishes below zero.
+        return x_size * dz_size * abs(float(products.sum(dtype="float64"))) ** 0.5
+
+    def rows_norm(self, rows: Array, values: Array, count: int) -> Array:
+        distinct, place = np.unique(rows, return_inverse=True)
+        table = np.zeros((len(distinct), values.shape[1]), dtype=values.dtype)
+        self.scatter_add(table, place, values)
+        return self.norm(table)
+
+    def clip_factor(self, norms: list[Array], most: float) -> Array:
+        norm = sqrt(sum(inf if norm >= 1e150 else norm**2 for norm in norms))  # a float's own power would raise
+        return most / norm if norm > most else 1.0
+
+    def add_row_sum(self, alpha: float, dz: Array, beta: float, into: Array) -> None:
+        into *= beta
+        into += alpha * dz.sum(axis=0)
 
     def affine(self, x: Array, W: Array, b: Array) -> Array:
         z = self.matmul(x, W)
@@ -105,8 +133,19 @@ class NumpyBackend:
         return losses, p
 
     def adam(
-        self, W: Array, m: Array, v: Array, g: Array, step: float, beta1: float, beta2: float, epsilon: float
+        self,
+        W: Array,
+        m: Array,
+        v: Array,
+        g: Array,
+        step: float,
+        beta1: float,
+        beta2: float,
+        epsilon: float,
+        scale: float,
     ) -> None:
+        if scale != 1.0:
+            g *= scale
         m *= beta1
         m += (1.0 - beta1) * g
         np.square(g, out=g)

@@ -13,6 +13,7 @@ import click
 from minisig import __version__
 from minisig.cli.compare import compare
 from minisig.cli.data import data
+from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
 from minisig.cli.theory import theory
 from minisig.cli.train import train
@@ -62,6 +63,7 @@ def main() -> None:
     minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
     minisig data fetch mnist       real data
+    minisig doctor                 what this machine can do
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
     4 training diverged, 5 data missing or corrupt.
@@ -73,3 +75,4 @@ main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)
 main.add_command(data)
+main.add_command(doctor)

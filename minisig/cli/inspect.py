@@ -38,9 +38,10 @@ def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any)
 
     every = options["init"] == "all"
     if experiment not in EXPERIMENTS and Path(experiment).is_dir():
-        if given := [name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]:
-            raise click.UsageError(f"a finished run is inspected as it is; leave out {', '.join(given)}.")
-        config, data, net = restore(Path(experiment))
+        given = [name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+        if others := [name for name in given if name != "backend"]:
+            raise click.UsageError(f"a finished run is inspected as it is; leave out {', '.join(others)}.")
+        config, data, net = restore(Path(experiment), options["backend"] if given else None)
         nets = {config.network.init: net}
         every = False
     else:

@@ -89,7 +89,7 @@ NETWORK = (
         callback=not_empty,
         help="Your own .npz or .csv, a folder of IDX files, or one of text for sequences.",
     ),
-    click.option("--backend", help="Array library: numpy.  [default: numpy]"),
+    click.option("--backend", help="numpy, or cupy for a GPU.  [default: numpy]"),
     click.option("--dtype", help="float32 or float64.  [default: float32]"),
     click.option(
         "--config",

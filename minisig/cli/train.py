@@ -56,11 +56,11 @@ def train(
 
     if resume:
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-        if others := [name for name in given if name not in ("resume", "iterations", "json_")]:
+        if others := [name for name in given if name not in ("resume", "iterations", "backend", "json_")]:
             raise click.UsageError(f"a run is resumed as it was configured; leave out {', '.join(others)}.")
-        iterations = options["iterations"]
+        iterations, backend = options["iterations"], options["backend"] if "backend" in given else None
         with progress(read_config(resume), iterations) as watch, signals() as stop:
-            summary = runs.resume(resume, iterations, watch, stop)
+            summary = runs.resume(resume, iterations, watch, stop, backend=backend)
         config, path = read_config(resume), resume
     else:
         config = configure(experiment, overrides(experiment, **options))

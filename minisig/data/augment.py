@@ -40,7 +40,7 @@ class Distortion:
         self.K_h = backend.asarray(_smoothing(height, config.sigma) * (config.alpha / MIDDLE))
         # Two more rows, with which the product that smooths also makes the affine part, A_x x + (c + A_y y).
         self.K_w = backend.asarray(np.vstack([_smoothing(width, config.sigma), x, np.ones(width)]))
-        self.narrow = np.array(config.narrow)
+        self.narrow = backend.xp.asarray(config.narrow)
 
     def draw(self, labels: Any, rng: Generator) -> tuple[Any, Any]:
         """Noise (2, height, B, width + 2), as bytes, and matrices A (2, 2, B), for images with these labels.
@@ -51,13 +51,14 @@ class Distortion:
         height, width = self.image
         size = 2 * height * B * (width + 2)
         noise = rng.bit_generator.random_raw(-(-size // 8)).view(np.uint8)[:size].reshape(2, height, B, width + 2)
+        xp = self.backend.xp
         narrow = (labels[:, None] == self.narrow).any(axis=1)
-        most = np.where(narrow, config.narrow_rotation, config.rotation)
-        chance = rng.uniform(-1, 1, (3, B))
-        angle = np.deg2rad(most * chance[0])
+        most = xp.where(narrow, config.narrow_rotation, config.rotation)
+        chance = xp.asarray(rng.uniform(-1, 1, (3, B)))
+        angle = xp.deg2rad(most * chance[0])
         stretch = 1 + config.scaling * chance[1:]
-        cos, sin = np.cos(angle), np.sin(angle)
-        return noise, np.array([[cos, sin], [-sin, cos]]) / stretch[:, None]
+        cos, sin = xp.cos(angle), xp.sin(angle)
+        return noise, xp.stack([cos, sin, -sin, cos]).reshape(2, 2, B) / stretch[:, None]
 
     def apply(self, images: Array, noise: Any, A: Any) -> Array:
         """The images (B, height · width), distorted as drawn."""

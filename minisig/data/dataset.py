@@ -5,12 +5,14 @@ A part is any object with
     batches(size, seed)     -> Batches, whose at(iteration) gives a training batch, known from its number alone
     windows()               -> every example once and in order, for evaluation
     head(n)                 -> the part that its first n rows make
+    on(xp)                  -> the same in the arrays of another module, on a device
 
 `Split` below is the one for vectors; sequences.py has those for sequences and for running text.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from minisig.seeds import stream
 
+PARTS = ("train", "valid", "test")
 CHUNK = 1000  # rows evaluated at a time, to bound the memory
 
 
@@ -43,11 +46,14 @@ class Part(Protocol):
 
     def head(self, n: int) -> "Part": ...
 
+    def on(self, xp: ModuleType) -> "Part": ...
+
 
 @dataclass(frozen=True)
 class Split:
     x: NDArray[np.float32]  # (N, n), scaled to about [−1, 1]
     y: NDArray[np.int64]  # (N,), 0 … classes − 1
+    xp: ModuleType = np  # whose arrays they are
 
     def batches(self, size: int, seed: int) -> Batches:
         return Shuffled(self, Shuffle(len(self.x), size, seed))
@@ -57,9 +63,13 @@ class Split:
             yield self[start : start + CHUNK]
 
     def head(self, n: int) -> "Split":
-        return Split(self.x[:n], self.y[:n])
+        return Split(self.x[:n], self.y[:n], self.xp)
+
+    def on(self, xp: ModuleType) -> "Split":
+        return Split(xp.asarray(self.x), xp.asarray(self.y), xp)
 
     def __getitem__(self, rows: Any) -> Batch:
+        rows = rows if isinstance(rows, slice) else self.xp.asarray(rows)
         return Batch(self.x[rows], self.y[rows])
 
 
@@ -105,3 +115,7 @@ class Dataset:
     classes: int
     image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
     baselines: dict[str, float] | None = None  # perplexities to be set beside the network's
+
+    def on(self, xp: ModuleType) -> "Dataset":
+        """The same data in the arrays of another module, on a device."""
+        return self if xp is np else replace(self, **{part: getattr(self, part).on(xp) for part in PARTS})

@@ -6,6 +6,7 @@ Text        one long text; a batch is a window of several parallel streams, the 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ class Sequences:
     x: Tokens  # (N, T)
     y: Tokens  # (N, T)
     recall: slice  # the steps whose labels had to be remembered
+    xp: ModuleType = np  # whose arrays they are
 
     def batches(self, size: int, seed: int) -> Batches:
         return Shuffled(self, Shuffle(len(self.x), size, seed))
@@ -38,10 +40,15 @@ class Sequences:
         return self.x
 
     def head(self, n: int) -> "Sequences":
-        return Sequences(self.x[:n], self.y[:n], self.recall)
+        return Sequences(self.x[:n], self.y[:n], self.recall, self.xp)
+
+    def on(self, xp: ModuleType) -> "Sequences":
+        return Sequences(xp.asarray(self.x), xp.asarray(self.y), self.recall, xp)
 
     def __getitem__(self, rows: Any) -> Batch:
-        return Batch(np.ascontiguousarray(self.x[rows].T), np.ascontiguousarray(self.y[rows].T), recall=self.recall)
+        rows = rows if isinstance(rows, slice) else self.xp.asarray(rows)
+        x, y = (self.xp.ascontiguousarray(tokens[rows].T) for tokens in (self.x, self.y))
+        return Batch(x, y, recall=self.recall)
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class Text:
 
     tokens: Tokens  # (N + 1,), with that <eos>
     steps: int  # of a training window
+    xp: ModuleType = np  # whose array it is
 
     def batches(self, size: int, seed: int) -> Batches:
         return Streams(self, size)
@@ -61,7 +69,10 @@ class Text:
             yield Batch(x[window], y[window], fresh=start == 0)
 
     def head(self, n: int) -> "Text":
-        return Text(self.tokens[: n + 1], self.steps)
+        return Text(self.tokens[: n + 1], self.steps, self.xp)
+
+    def on(self, xp: ModuleType) -> "Text":
+        return Text(xp.asarray(self.tokens), self.steps, xp)
 
 
 class Streams:
@@ -80,8 +91,8 @@ class Streams:
             )
         end = length * size
         self.steps = text.steps
-        self.x = np.ascontiguousarray(text.tokens[:end].reshape(size, length).T)  # (length, size)
-        self.y = np.ascontiguousarray(text.tokens[1 : end + 1].reshape(size, length).T)
+        self.x = text.xp.ascontiguousarray(text.tokens[:end].reshape(size, length).T)  # (length, size)
+        self.y = text.xp.ascontiguousarray(text.tokens[1 : end + 1].reshape(size, length).T)
         self.per_epoch = -(-length // self.steps)
 
     def at(self, iteration: int) -> Batch:

@@ -50,6 +50,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     threads: Count | None = None  # of BLAS, on which the last bits of a product depend; None for all there are
     backend: str = "numpy"
+    memory: Positive | None = None  # gigabytes of the device that cupy may take; None for all
     dtype: str = "float32"
 
 

@@ -26,8 +26,9 @@ def evaluate(net: Network, part: Part) -> Score:
     states: States = {}
     for batch in part.windows():
         z, states = net.advance(batch.x, {} if batch.fresh else states)
-        loss += float(net.backend.softmax_cross_entropy(rows(z), batch.labels.reshape(-1))[0].sum(dtype="float64"))
-        right = z.argmax(axis=-1) == batch.labels
+        labels = net.backend.xp.asarray(batch.labels)
+        loss += float(net.backend.softmax_cross_entropy(rows(z), labels.reshape(-1))[0].sum(dtype="float64"))
+        right = z.argmax(axis=-1) == labels
         wrong += int((~right).sum())
         count += right.size
         if batch.recall is not None:

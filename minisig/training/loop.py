@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from minisig.backends import Array
 from minisig.data import Batches, Dataset
 from minisig.data.ahead import Ahead
 from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import Diverged, UsageError
-from minisig.gradients import clip_factor, evaluated, global_norm, gradient_norms, layer_norms
+from minisig.gradients import clip_factor, evaluated, global_norm, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
 from minisig.optimizers import Adam, Momentum, Optimizer
@@ -36,7 +37,7 @@ class Training:
     """A network being trained on data, `iteration` updates so far; `best` holds the parameters that validated best."""
 
     def __init__(self, net: Network, data: Dataset, config: Config) -> None:
-        self.net, self.data, self.config = net, data, config
+        self.net, self.data, self.config = net, data.on(net.backend.xp), config
         self.optimizer = make_optimizer(config.optimizer)
         self.batches = self._batches()
         self.iteration = 0
@@ -79,15 +80,15 @@ class Training:
         self.iteration = iteration
         if not logging:
             return None
-        record = self._observe(iteration, trace, norms or trace.gradient_norms())
+        record = self._observe(iteration, trace, norms)
         if measuring:
             record["statistics"] = [asdict(row) for row in activation_statistics(trace)]
         if validating:
             record |= self._validate(iteration)
         return record
 
-    def step(self, iteration: int) -> tuple[Trace, dict[str, float]]:
-        """One update; its trace and, if clipping needed them, the gradient norms before clipping."""
+    def step(self, iteration: int) -> tuple[Trace, dict[str, Array]]:
+        """One update; its trace and, if clipping needed them, the norms before clipping, still on the device."""
         config = self.config
         batch = self.batches.at(iteration)
         rng = stream(config.seed, "dropout", iteration) if config.network.dropout else None
@@ -96,29 +97,34 @@ class Training:
         gradients, backend = trace.gradients, self.net.backend
         if self.optimizer.needs_matrices and config.optimizer.clip:  # once for their norms and for the update
             gradients = evaluated(gradients, backend)
-        norms = gradient_norms(gradients, backend) if config.optimizer.clip else {}
+        clip = config.optimizer.clip
+        norms = {name: g.norm(backend) for name, g in gradients.items()} if clip else {}
         self.optimizer.update(
             self.net.params,
             gradients,
             backend,
             learning_rate=learning_rate(config.optimizer, iteration, config.iterations),
-            scale=clip_factor(global_norm(norms), config.optimizer.clip),
+            scale=backend.clip_factor(list(norms.values()), clip) if clip else 1.0,
         )
         return trace, norms
 
-    def _observe(self, iteration: int, trace: Trace, norms: dict[str, float]) -> Record:
-        loss = float(trace.loss)
+    def _observe(self, iteration: int, trace: Trace, on_device: dict[str, Array]) -> Record:
+        backend = self.net.backend
+        norms = on_device or {name: g.norm(backend) for name, g in trace.gradients.items()}
+        activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
+        means, deviations = [y.mean() for y in activities.values()], [y.std() for y in activities.values()]
+        fetched = iter(backend.floats([trace.loss, *norms.values(), *means, *deviations]))  # in one transfer
+        loss, norms = next(fetched), {name: next(fetched) for name in norms}
         total = global_norm(norms)
         self._require_sane(iteration, loss, total, trace)
-        activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
         return {
             "iteration": iteration,
             "train_loss": loss,
             "gradient_norm": layer_norms(norms),
             "gradient_norm_total": total,
             "gradient_norm_clipped": total * clip_factor(total, self.config.optimizer.clip),
-            "activation_mean": {name: float(y.mean()) for name, y in activities.items()},
-            "activation_std": {name: float(y.std()) for name, y in activities.items()},
+            "activation_mean": {name: next(fetched) for name in activities},
+            "activation_std": {name: next(fetched) for name in activities},
         }
 
     def _require_sane(

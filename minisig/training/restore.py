@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from minisig.data import Dataset
 from minisig.data import load as load_data
 from minisig.errors import DataError, UsageError
@@ -11,9 +13,11 @@ from minisig.training.files import read_config, read_tensors
 from minisig.training.run import build_network
 
 
-def restore(folder: Path) -> tuple[Config, Dataset, Network]:
-    """Configuration, data and the selected network of the run in `folder`."""
+def restore(folder: Path, backend: str | None = None) -> tuple[Config, Dataset, Network]:
+    """Configuration, data and the selected network of the run in `folder`, on its own backend or another."""
     config = read_config(folder)
+    if backend:
+        config = replace(config, backend=backend)
     path = folder / "best.safetensors"
     parameters, _ = read_tensors(path)
     data = load_data(config.data, seed=config.seed)

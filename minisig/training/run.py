@@ -32,7 +32,7 @@ TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's tra
 def build_network(config: Config, data: Dataset) -> Network:
     """The network of a configuration, initialized for these data."""
     wanted, rng = config.network, stream(config.seed, "weights")
-    backend = get_backend(config.backend, config.dtype)
+    backend = get_backend(config.backend, config.dtype, config.memory)
     vectors = isinstance(data.train, Split)
     if vectors != (wanted.model == "mlp"):
         models = "mlp" if vectors else "rnn or lstm"
@@ -91,10 +91,13 @@ def resume(
     iterations: int | None = None,
     watch: Watch | None = None,
     stop: Callable[[], int | None] | None = None,
+    *,
+    backend: str | None = None,
 ) -> Summary:
     """Go on with the run in the folder `path`, to the same bits as if it had never stopped.
 
-    A finished run is left as it is, unless `iterations` asks for more of them.
+    A finished run is left as it is, unless `iterations` asks for more of them. On another `backend` it goes on from the
+    same numbers, to the same ones but for rounding.
     """
     folder = RunFolder(path)
     try:
@@ -105,6 +108,8 @@ def resume(
             config = _extended(config, iterations)
         if summary and summary.get("iterations") == config.iterations:
             return summary
+        if backend:
+            config = msgspec.structs.replace(config, backend=backend)
         with _blas_threads(config.threads):
             training = _prepare(config)
             position = load_checkpoint(path, training)

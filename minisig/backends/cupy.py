@@ -1,0 +1,267 @@
+"""CuPy on an NVIDIA GPU.
+
+Whatever is more than one pass over memory is one kernel, compiled once for float32 and once for float64. Matrix
+products are cuBLAS's, which accumulates like BLAS. Nothing in a training step waits for the device: losses, norms and
+the factor of clipping stay there as arrays of no axes, and cuBLAS takes its α from one.
+"""
+
+from types import ModuleType
+from typing import Any
+
+import cupy as cp
+import numpy as np
+from cupy import cublas
+
+from minisig.backends import Array
+
+_sigmoid = cp.ElementwiseKernel("T z", "T y", "y = T(0.5) * (tanh(T(0.5) * z) + T(1))", "minisig_sigmoid")
+
+_sigmoid_backward = cp.ElementwiseKernel("T dy, T y", "T dz", "dz = dy * y * (T(1) - y)", "minisig_sigmoid_backward")
+
+_add_bias = cp.ElementwiseKernel("T b", "T z", "z += b", "minisig_add_bias")
+
+# Entry i is unit j of example n; its four gates lie in row n of z, H apart.
+_lstm = cp.ElementwiseKernel(
+    "raw T z, T c_prev, int32 H",
+    "raw T gates, T c, T tanh_c, T h",
+    """
+    const ptrdiff_t at = i / H * 4 * H + i % H;
+    const T in = T(0.5) * (tanh(T(0.5) * z[at]) + T(1));
+    const T forget = T(0.5) * (tanh(T(0.5) * z[at + H]) + T(1));
+    const T candidate = tanh(z[at + 2 * H]);
+    const T out = T(0.5) * (tanh(T(0.5) * z[at + 3 * H]) + T(1));
+    c = forget * c_prev + in * candidate;
+    tanh_c = tanh(c);
+    h = out * tanh_c;
+    gates[at] = in; gates[at + H] = forget; gates[at + 2 * H] = candidate; gates[at + 3 * H] = out;
+    """,
+    "minisig_lstm",
+)
+
+_lstm_backward = cp.ElementwiseKernel(
+    "T dh, T dc, raw T gates, T c_prev, T tanh_c, int32 H",
+    "raw T dz, T dc_prev",
+    """
+    const ptrdiff_t at = i / H * 4 * H + i % H;
+    const T in = gates[at], forget = gates[at + H], candidate = gates[at + 2 * H], out = gates[at + 3 * H];
+    const T d = dc + dh * out * (T(1) - tanh_c * tanh_c);
+    dz[at] = d * candidate * in * (T(1) - in);
+    dz[at + H] = d * c_prev * forget * (T(1) - forget);
+    dz[at + 2 * H] = d * in * (T(1) - candidate * candidate);
+    dz[at + 3 * H] = dh * tanh_c * out * (T(1) - out);
+    dc_prev = d * forget;
+    """,
+    "minisig_lstm_backward",
+)
+
+_adam = cp.ElementwiseKernel(
+    "T gradient, T scale, T step, T beta1, T beta2, T epsilon",
+    "T W, T m, T v",
+    """
+    const T g = scale * gradient;
+    m = beta1 * m + (T(1) - beta1) * g;
+    v = beta2 * v + (T(1) - beta2) * g * g;
+    W -= step * m / (sqrt(v) + epsilon);
+    """,
+    "minisig_adam",
+)
+
+_norm = cp.ReductionKernel("T x", "float64 y", "(double)x * (double)x", "a + b", "y = sqrt(a)", "0", "minisig_norm")
+
+# Squares of float32 fit into float64, those of float64 may not.
+_norm_of_doubles = cp.ReductionKernel(
+    "float64 x", "float64 y", "fabs(x)", "hypot(a, b)", "y = a", "0", "minisig_norm_of_doubles"
+)
+
+# ⟨x xᵀ, dz dzᵀ⟩ of Gram matrices; rounding may leave a sum that vanishes below zero.
+_gram_norm = cp.ReductionKernel(
+    "T xx, T dd", "float64 y", "(double)xx * (double)dd", "a + b", "y = sqrt(fabs(a))", "0", "minisig_gram_norm"
+)
+
+_scaled = cp.ElementwiseKernel("T x, float64 size", "T y", "y = size > 0 ? T(x / size) : T(0)", "minisig_scaled")
+
+_clip_factor = cp.ElementwiseKernel(
+    "float64 norm, float64 most", "T factor", "factor = norm > most ? T(most / norm) : T(1)", "minisig_clip_factor"
+)
+
+_bilinear = cp.ElementwiseKernel(
+    "raw T images, T row, T column, int32 B, int32 columns, int32 height, int32 width, T outside",
+    "T pixel",
+    """
+    const int b = i / columns % B;
+    const T r = min(max(row, T(-1)), T(height)), c = min(max(column, T(-1)), T(width));
+    const int top = int(floor(r)), left = int(floor(c));
+    T corner[4];
+    for (int k = 0; k < 4; k++) {
+        const int y = top + k / 2, x = left + k % 2;
+        const bool inside = 0 <= y && y < height && 0 <= x && x < width;
+        corner[k] = inside ? images[(ptrdiff_t(b) * height + y) * width + x] : outside;
+    }
+    const T above = corner[0] + (c - left) * (corner[1] - corner[0]);
+    const T below = corner[2] + (c - left) * (corner[3] - corner[2]);
+    pixel = above + (r - top) * (below - above);
+    """,
+    "minisig_bilinear",
+)
+
+THREADS = 128  # of a block, which has one row of the softmax
+
+_SOFTMAX = r"""
+template <typename T, typename L>
+__device__ void softmax(const T* z, const L* labels, T* losses, T* dz, const int rows, const int classes) {
+    __shared__ T shared[%(threads)d];
+    const int row = blockIdx.x, me = threadIdx.x;
+    z += (long long)row * classes;
+    dz += (long long)row * classes;
+    T most = z[0];
+    for (int c = me; c < classes; c += %(threads)d) most = z[c] > most ? z[c] : most;
+    shared[me] = most;
+    for (int half = %(threads)d / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (me < half && shared[me + half] > shared[me]) shared[me] = shared[me + half];
+    }
+    __syncthreads();
+    most = shared[0];
+    __syncthreads();
+    T total = 0;
+    for (int c = me; c < classes; c += %(threads)d) {
+        const T e = exp(z[c] - most);
+        dz[c] = e;
+        total += e;
+    }
+    shared[me] = total;
+    for (int half = %(threads)d / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (me < half) shared[me] += shared[me + half];
+    }
+    __syncthreads();
+    total = shared[0];
+    const L label = labels[row];
+    for (int c = me; c < classes; c += %(threads)d) dz[c] = (dz[c] / total - (c == label ? T(1) : T(0))) / rows;
+    if (me == 0) losses[row] = log(total) - (z[label] - most);
+}
+extern "C" __global__ void minisig_softmax_%(name)s(
+    const %(T)s* z, const long long* labels, %(T)s* losses, %(T)s* dz, const int rows, const int classes) {
+    softmax(z, labels, losses, dz, rows, classes);
+}
+"""
+
+C_NAMES = {"f": "float", "d": "double"}
+
+_softmax = {
+    char: cp.RawKernel(_SOFTMAX % {"threads": THREADS, "T": T, "name": T}, f"minisig_softmax_{T}")
+    for char, T in C_NAMES.items()
+}
+
+
+class CupyBackend:
+    name = "cupy"
+    xp: ModuleType = cp
+    images_at_a_time = 2**30
+
+    def __init__(self, dtype: str = "float32") -> None:
+        self.dtype = np.dtype(dtype)
+        self.ones: dict[tuple[int, str], Array] = {}
+        self.factors: dict[tuple[float, str], Array] = {}
+
+    def asarray(self, values: Any) -> Array:
+        if isinstance(values, cp.ndarray):
+            return cp.ascontiguousarray(values, dtype=self.dtype)
+        return cp.asarray(np.asarray(values, dtype=self.dtype, order="C"))
+
+    def to_host(self, values: Array) -> Any:
+        return cp.asnumpy(values)
+
+    def floats(self, scalars: list[Array]) -> list[float]:
+        return [float(value) for value in cp.asnumpy(cp.stack(scalars))] if scalars else []
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        c = cp.empty((a.shape[0], b.shape[1]), dtype=a.dtype)
+        self.gemm(1.0, a, b, 0.0, c)
+        return c
+
+    def gemm(self, alpha: float | Array, a: Array, b: Array, beta: float, c: Array) -> None:
+        if not c.flags.c_contiguous:
+            raise ValueError(f"gemm writes into a C-contiguous array, got strides {c.strides} for {c.shape}")
+        if isinstance(alpha, cp.ndarray):  # then cuBLAS takes β from the device too: brought there once, not every time
+            beta = self._on_device(beta, c.dtype)
+        cublas.gemm("N", "N", a, b, out=c, alpha=alpha, beta=beta)
+
+    def _on_device(self, factor: float, dtype: Any) -> Array:
+        key = factor, dtype.char
+        if key not in self.factors:
+            self.factors[key] = cp.array(factor, dtype=dtype)
+        return self.factors[key]
+
+    def norm(self, a: Array) -> Array:
+        return _norm_of_doubles(a) if a.dtype == np.float64 else _norm(a)
+
+    def gram_norm(self, x: Array, dz: Array) -> Array:
+        x_size, dz_size = self.norm(x), self.norm(dz)
+        x, dz = _scaled(x, x_size), _scaled(dz, dz_size)
+        return x_size * dz_size * _gram_norm(self.matmul(x, x.T), self.matmul(dz, dz.T))
+
+    def rows_norm(self, rows: Array, values: Array, count: int) -> Array:
+        # The whole table: finding the rows that are there would take a sort, and a wait for its outcome.
+        table = cp.zeros((count, values.shape[1]), dtype=values.dtype)
+        self.scatter_add(table, rows, values)
+        return self.norm(table)
+
+    def clip_factor(self, norms: list[Array], most: float) -> Array:
+        return _clip_factor(_norm_of_doubles(cp.stack(norms)), most, cp.empty((), dtype=self.dtype))
+
+    def add_row_sum(self, alpha: float | Array, dz: Array, beta: float, into: Array) -> None:
+        key = len(dz), dz.dtype.char
+        if key not in self.ones:
+            self.ones[key] = cp.ones((1, len(dz)), dtype=dz.dtype)
+        self.gemm(alpha, self.ones[key], dz, beta, into[None])
+
+    def affine(self, x: Array, W: Array, b: Array) -> Array:
+        z = self.matmul(x, W)
+        _add_bias(b, z)
+        return z
+
+    def sigmoid(self, z: Array, out: Array | None = None) -> Array:
+        return _sigmoid(z) if out is None else _sigmoid(z, out)
+
+    def sigmoid_backward(self, dy: Array, y: Array, out: Array | None = None) -> Array:
+        return _sigmoid_backward(dy, y) if out is None else _sigmoid_backward(dy, y, out)
+
+    def lstm_gates(self, z: Array, c_prev: Array, gates: Array, c: Array, tanh_c: Array, h: Array) -> None:
+        _lstm(z, c_prev, c.shape[1], gates, c, tanh_c, h)
+
+    def lstm_gates_backward(self, dh: Array, dc: Array, gates: Array, c_prev: Array, tanh_c: Array, dz: Array) -> Array:
+        dc_prev = cp.empty_like(dc)
+        _lstm_backward(dh, dc, gates, c_prev, tanh_c, dc.shape[1], dz, dc_prev)
+        return dc_prev
+
+    def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
+        z, labels = cp.ascontiguousarray(z), cp.ascontiguousarray(labels, dtype=np.int64)  # as the kernel reads them
+        rows, classes = z.shape
+        losses, dz = cp.empty(rows, dtype=z.dtype), cp.empty_like(z)
+        arguments = (z, labels, losses, dz, np.int32(rows), np.int32(classes))
+        _softmax[z.dtype.char]((rows,), (THREADS,), arguments)
+        return losses, dz
+
+    def adam(
+        self,
+        W: Array,
+        m: Array,
+        v: Array,
+        g: Array,
+        step: float,
+        beta1: float,
+        beta2: float,
+        epsilon: float,
+        scale: float | Array,
+    ) -> None:
+        _adam(g, scale, step, beta1, beta2, epsilon, W, m, v)
+
+    def bilinear(self, images: Array, at: Array, outside: float) -> Array:
+        B, height, width = images.shape
+        rows, columns = at
+        pixels = _bilinear(images, rows, columns, B, at.shape[3], height, width, outside)
+        return pixels.transpose(1, 0, 2)
+
+    def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
+        cp.add.at(into, rows, values)

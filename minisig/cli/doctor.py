@@ -1,0 +1,67 @@
+"""minisig doctor: what this machine can do, and what to install for the rest."""
+
+import json
+from typing import Any
+
+import click
+
+from minisig.cli.options import as_json
+
+EXTRAS = {
+    "viz": ("matplotlib", "plotly"),
+    "data": ("pooch",),
+    "cluster": ("distributed",),
+    "sklearn": ("sklearn",),
+    "tensorboard": ("tensorboardX",),
+}
+
+
+@click.command()
+@as_json
+def doctor(json_: bool) -> None:
+    """What is installed, which BLAS and how many threads, which data are here, and whether a GPU can be used.
+
+    \b
+    minisig doctor
+    minisig doctor --json
+    """
+    found = _examine()
+    if json_:
+        click.echo(json.dumps(found))
+        return
+    for part, lines in found.items():
+        click.echo(part)
+        for name, value in lines.items():
+            click.echo(f"  {name:<12}{value}")
+
+
+def _examine() -> dict[str, dict[str, Any]]:
+    import os
+    import platform
+    from importlib.metadata import version
+    from importlib.util import find_spec
+
+    import scipy.linalg.blas  # noqa: F401 — its BLAS is the one that is used, and must be loaded to be seen
+    from threadpoolctl import threadpool_info
+
+    from minisig.backends.device import checks
+    from minisig.data.folder import find_folder, homes
+    from minisig.data.public import PUBLIC
+
+    packages = ("minisig", "numpy", "scipy", "click", "msgspec", "safetensors")
+    blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    missing = {extra: [name for name in names if find_spec(name) is None] for extra, names in EXTRAS.items()}
+    return {
+        "packages": {"python": platform.python_version(), **{name: version(name) for name in packages}},
+        "extras": {
+            extra: f"pip install 'minisig[{extra}]'" if names else "installed" for extra, names in missing.items()
+        },
+        "cpu": {"cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()}
+        | {
+            f"blas {i}": f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
+            for i, library in enumerate(blas)
+        },
+        "data": {name: str(find_folder(name) or f"not here: minisig data fetch {name}") for name in PUBLIC}
+        | {"kept in": str(homes()[0])},
+        "gpu": {check.name: check.found or f"no: {check.advice}" for check in checks()},
+    }

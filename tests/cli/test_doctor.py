@@ -1,0 +1,57 @@
+"""minisig doctor, and a backend that is not there, where CuPy is not installed; tests/cupy_host has the other cases."""
+
+import importlib.metadata
+import importlib.util
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from minisig.cli import main
+
+without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
+
+
+def test_doctor_tells_versions_blas_data_and_gpu(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
+    (tmp_path / "ptb").mkdir()
+    done = CliRunner().invoke(main, ["doctor", "--json"])
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
+    assert list(found) == ["packages", "extras", "cpu", "data", "gpu"]
+    assert found["packages"]["numpy"] == importlib.metadata.version("numpy")
+    assert found["extras"]["data"] == "installed"
+    assert found["cpu"]["cores"] >= 1
+    assert any("openblas" in str(value) for value in found["cpu"].values())
+    assert found["data"]["mnist"] == "not here: minisig data fetch mnist"
+    assert found["data"]["kept in"] == str(tmp_path)
+    assert next(iter(found["gpu"])) == "cupy"
+
+
+def test_doctor_in_words_says_the_same():
+    words = CliRunner().invoke(main, ["doctor"]).stdout
+    for part, lines in json.loads(CliRunner().invoke(main, ["doctor", "--json"]).stdout).items():
+        assert f"{part}\n" in words
+        for name, value in lines.items():
+            assert f"  {name:<12}{value}\n" in words
+
+
+@without_cupy
+@pytest.mark.parametrize("command", [["train", "xor"], ["inspect", "xor"], ["compare", "xor", "--seeds", "1"]])
+def test_the_backend_that_is_not_there_is_not_replaced(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, [*command, "--backend", "cupy"])
+    assert done.exit_code == 3
+    assert "CuPy is not installed: pip install 'minisig[cuda13x]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@without_cupy
+def test_a_run_is_not_resumed_on_a_backend_that_is_not_there(tmp_path):
+    run = str(tmp_path / "run")
+    assert CliRunner().invoke(main, ["train", "xor", "--iterations", "2", "--out", run]).exit_code == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    done = CliRunner().invoke(main, ["train", "--resume", run, "--iterations", "4", "--backend", "cupy"])
+    assert done.exit_code == 3
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
