@@ -190,9 +190,9 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
     if given.pop("experiment", experiment) != experiment:
         raise click.BadParameter(f"{path} is not for {experiment}.", param_hint="--config")
     require_known("experiment", experiment, EXPERIMENTS)
-    known = dict(_dotted(to_builtins(EXPERIMENTS[experiment].config)))
-    for name in [name for name, value in given.items() if value == {} and name not in known]:
-        del given[name]  # a table of its own without a line in it leaves the group as it is
+    groups = {name for name, value in to_builtins(EXPERIMENTS[experiment].config).items() if isinstance(value, dict)}
+    for name in [name for name, value in given.items() if value == {} and name in groups]:
+        del given[name]  # a table without a line in it leaves the group as it is
     try:
         configure(experiment, given)
     except UsageError as error:

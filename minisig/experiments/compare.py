@@ -10,7 +10,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +26,7 @@ from minisig.experiments.executors import Place, completed
 from minisig.initializers import INITIALIZERS
 from minisig.initializers.draws import DRAWS
 from minisig.jsonable import jsonable
-from minisig.training.config import Config
+from minisig.training.config import Config, Count, decode_config
 from minisig.training.files import read_file
 from minisig.training.loop import Record
 from minisig.training.run import run
@@ -43,6 +43,15 @@ class Job:
     def folder(self) -> str:
         known_by = sha256(msgspec.json.encode(self.config)).hexdigest()[:16]
         return f"{self.row}-seed{self.config.seed}-{known_by}"
+
+
+class Logged(msgspec.Struct, frozen=True):
+    """What curves need of a line of metrics.jsonl."""
+
+    iteration: Count
+    train_loss: float
+    valid_loss: float | None = None
+    valid_error: float | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -132,7 +141,7 @@ def train(config: bytes, watch: Callable[[Record], None] | None = None) -> tuple
     """One run: its summary and its metrics, plain data that can travel."""
     from threadpoolctl import threadpool_limits
 
-    wanted = msgspec.json.decode(config, type=Config)
+    wanted = decode_config(config)
     # For good: on a worker with several runs at once, the first to end must not undo what the others count on.
     threadpool_limits(wanted.threads, user_api="blas")
     metrics: list[Record] = []
@@ -183,7 +192,8 @@ def compare(
         finished(job, outcome)
     if not any(isinstance(outcome, Result) for outcome in outcomes.values()):  # nothing to keep
         for path in made:
-            path.rmdir()
+            with suppress(OSError):  # somebody else has put something there
+                path.rmdir()
     return _table(jobs, outcomes)
 
 
@@ -243,13 +253,13 @@ def _load(job: Job, folder: Path) -> Result:
     path = folder / job.folder
     config, lines, content = (read_file(path / name) for name in ("config.json", "metrics.jsonl", "summary.json"))
     try:
-        if msgspec.json.decode(config, type=Config) != job.config:
+        if decode_config(config) != job.config:
             raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
         summary = msgspec.json.decode(content, type=dict[str, Any])
         msgspec.convert(summary, Outcome)
         msgspec.convert(summary[EXPERIMENTS[job.config.experiment].metric], float)
         metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in lines.splitlines()]
-        msgspec.convert([record.get("iteration") for record in metrics], list[int])
+        msgspec.convert(metrics, list[Logged])
     except DataError:
         raise
     except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:

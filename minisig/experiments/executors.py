@@ -101,7 +101,7 @@ def _address(scheduler: str) -> str:
             raise MinisigError(f"{scheduler}: cannot be read as a scheduler file: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError):
             raise MinisigError(f"{scheduler}: not a scheduler file; start one with 'dask scheduler'") from None
-    if not re.fullmatch(r"(\w+://)?[^:\s]+:\d{1,5}", str(scheduler)):
+    if not re.fullmatch(r"((tcp|tls|ucxx?|wss?)://)?([^:\s]+|\[[0-9a-fA-F:.%\w]+\]):\d{1,5}", str(scheduler)):
         raise MinisigError(f"{str(scheduler)[:100]}: not an address such as tcp://host:8786, nor a scheduler file")
     return scheduler
 

@@ -55,3 +55,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 __all__ = ["Config", "DataConfig", "NetworkConfig", "OptimizerConfig"]
+
+
+# Made at import, under its lock: msgspec prepares a type when it is first used, and two threads that do so at once,
+# such as those of a Dask worker, crash the process.
+decode_config = msgspec.json.Decoder(Config).decode

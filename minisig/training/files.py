@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from minisig.errors import DataError
-from minisig.training.config import Config
+from minisig.training.config import Config, decode_config
 
 MOST_BYTES = {".json": 2**24, ".jsonl": 2**32, ".safetensors": 2**35}
 
@@ -66,7 +66,7 @@ def read_config(folder: Path) -> Config:
     path = folder / "config.json"
     content = read_file(path)
     try:
-        return msgspec.json.decode(content, type=Config)
+        return decode_config(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
 

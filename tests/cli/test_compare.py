@@ -416,6 +416,7 @@ def test_missing_data_are_told_once_with_what_to_do(here, monkeypatch):
     result = cli("mnist-shallow", "--init", "lecun,ortho", "--seeds", 2, *QUICK)
     assert result.exit_code == 5
     assert re.fullmatch(r"Error: .*minisig data fetch mnist.*\n", result.stderr)
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.usefixtures("without_figures")

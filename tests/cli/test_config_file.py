@@ -257,6 +257,11 @@ def test_dotted_keys_without_end_are_refused(here):
     refused(here, "train", ["my.toml"])
 
 
+def test_an_empty_table_of_no_known_name_is_refused(here):
+    (here / "my.toml").write_text("[optimiser]\n")
+    refused(here, "train", ["my.toml", "optimiser"])
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_no_file_is_refused_by_name(here, command):
     (here / "folder").mkdir()

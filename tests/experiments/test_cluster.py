@@ -132,18 +132,19 @@ def test_nobody_elses_tasks_go_to_the_cluster(dask):
 # Clusters that cannot be used
 
 
-def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path):
-    address = "tcp://127.0.0.1:9"  # where hardly anybody listens
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://[::1]:9"])  # a port where hardly anybody listens
+def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path, address):
     assert refused(tmp_path, address).startswith(f"Error: no Dask scheduler at {address}: ")
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        pytest.param("nosuch.json", None),
-        pytest.param("empty.json", "{}"),
-        pytest.param("half.json", '{"address": "tcp'),
-        pytest.param("tcp://127.0.0.1:port", None),
+        ("nosuch.json", None),
+        ("empty.json", "{}"),
+        ("half.json", '{"address": "tcp'),
+        ("tcp://127.0.0.1:port", None),
+        ("pigeon://127.0.0.1:9", None),
     ],
 )
 def test_what_describes_no_scheduler_is_told_in_one_line(tmp_path, name, content):

@@ -234,6 +234,17 @@ def test_an_interruption_ends_the_comparison_and_keeps_what_is_finished(jobs, tm
     assert as_made_here(compare(jobs, tmp_path, Here))
 
 
+def test_when_all_fail_a_folder_that_others_use_is_left_to_them(jobs, tmp_path, fail):
+    fail({(job.row, job.config.seed): Diverged("far too fast") for job in jobs})
+    folder = tmp_path / "runs"
+
+    def others(job, outcome):
+        (folder / "theirs").touch()
+
+    assert len(compare(jobs, folder, Here, finished=others).failures) == len(jobs)
+    assert [path.name for path in folder.iterdir()] == ["theirs"]
+
+
 def constant_data(folder):
     """Data that EP has no weights for."""
     path = folder / "constant.csv"
@@ -325,24 +336,18 @@ DAMAGE = {
     "configuration of another seed": ("config.json", edited(seed=6)),
     "configuration with an unknown field": ("config.json", edited(colour="red")),
     "configuration a list": ("config.json", lambda content: b"[]"),
-}
-OVERSEEN = {
     "no seconds": ("summary.json", edited(seconds=None)),
     "seconds a word": ("summary.json", edited(seconds="long")),
     "baselines of words": ("summary.json", edited(baselines={"memoryless": "much"})),
     "test error infinite": ("summary.json", edited(test_error="inf")),
     "record without iteration": ("metrics.jsonl", lambda content: b'{"train_loss": 1.0}\n' + content),
     "iteration a word": ("metrics.jsonl", lambda content: b'{"iteration": "last", "train_loss": 1.0}\n' + content),
+    "iteration beyond counting": ("metrics.jsonl", (b'{"iteration": 1%s, "train_loss": 1.0}\n' % (b"0" * 30)).__add__),
+    "loss beyond all numbers": ("metrics.jsonl", (b'{"iteration": 7, "train_loss": 1%s}\n' % (b"0" * 400)).__add__),
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "damage"),
-    [
-        *(pytest.param(*damage, id=what) for what, damage in DAMAGE.items()),
-        *(pytest.param(*damage, id=what) for what, damage in OVERSEEN.items()),
-    ],
-)
+@pytest.mark.parametrize(("name", "damage"), DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_result_is_refused_by_its_folder(one, name, damage):
     job, folder, path = one
     file = path / name
