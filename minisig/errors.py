@@ -3,7 +3,7 @@
 Every message says what came, what was expected, and what to do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from difflib import get_close_matches
 
 
@@ -45,11 +45,11 @@ class Interrupted(MinisigError):
         self.exit_code = 128 + signal
 
 
-def require_known(kind: str, name: str, known: Iterable[str]) -> None:
+def require_known(kind: str, name: str, known: Collection[str]) -> None:
     """Raise UsageError, with the nearest known name as a suggestion, unless `name` is one of `known`."""
-    known = list(known)
     if name in known:
         return
+    known = list(known)
     near = get_close_matches(name.lower(), known, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     raise UsageError(f"unknown {kind} '{name[:60]}'.{hint} Choose from: {', '.join(known)}.")

@@ -21,14 +21,18 @@ from minisig.data.sequences import Sequences, Text
 from minisig.data.text import load_ptb, load_text
 from minisig.data.xor import make_xor
 from minisig.errors import require_known
+from minisig.plugins import Table
 
-SOURCES: dict[str, Callable[[DataConfig, int], Dataset]] = {
-    "digits": lambda config, seed: load_digits(),
-    "xor": lambda config, seed: make_xor(seed),
-    "mnist": lambda config, seed: load_mnist(),
-    "copy-memory": lambda config, seed: make_copy_memory(seed, config.delay),
-    "ptb": lambda config, seed: load_ptb(config.steps, config.vocabulary),
-}
+SOURCES: Table[Callable[[DataConfig, int], Dataset]] = Table(
+    "data",
+    {
+        "digits": lambda config, seed: load_digits(),
+        "xor": lambda config, seed: make_xor(seed),
+        "mnist": lambda config, seed: load_mnist(),
+        "copy-memory": lambda config, seed: make_copy_memory(seed, config.delay),
+        "ptb": lambda config, seed: load_ptb(config.steps, config.vocabulary),
+    },
+)
 
 
 def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:

@@ -17,6 +17,7 @@ from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment
 from minisig.initializers import INITIALIZERS
 from minisig.layers import ACTIVATIONS
 from minisig.training.config import Config
+from minisig.training.run import MODELS
 
 
 def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
@@ -30,9 +31,9 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     overrides = dict(overrides or {})
     model = overrides.get("network.model")
     if model is not None:
-        require_known("model", str(model), ("mlp", "rnn", "lstm"))
+        require_known("model", str(model), MODELS)
         overrides = {**known.models.get(model, {}), **overrides}
-    fields = msgspec.to_builtins(known.config)
+    fields = msgspec.to_builtins(known.config) | {"experiment": experiment}
     for name, value in overrides.items():
         if name == "experiment":
             raise UsageError("the experiment is named first on the command line, it is not a setting")

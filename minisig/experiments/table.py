@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from minisig.data.config import Augment
+from minisig.plugins import Table
 from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
 
 Settings = Mapping[str, Any]  # by their names in config.json
@@ -147,4 +148,4 @@ TABLE = (
     ),
 )
 
-EXPERIMENTS = {experiment.config.experiment: experiment for experiment in TABLE}
+EXPERIMENTS: Table[Experiment] = Table("experiments", {row.config.experiment: row for row in TABLE}, Experiment)

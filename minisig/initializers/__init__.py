@@ -7,15 +7,19 @@
 
     the same for recurrent networks: recurrent.py
 
-An initializer is a function (sizes, rngs, inputs, activation) -> ([(W, b), …], target); INITIALIZERS is their table.
+An initializer is a function (sizes, rngs, inputs, activation) -> ([(W, b), …], target); INITIALIZERS is their table,
+to which anybody can add (see plugins.py).
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
-from minisig.errors import UsageError, require_known
+from minisig.errors import MinisigError, UsageError, require_known
 from minisig.initializers.account import Account, account_for
 from minisig.initializers.draws import DRAWS, zero_bias
 from minisig.initializers.ellipse import project
@@ -23,14 +27,18 @@ from minisig.initializers.ep import EP, ep
 from minisig.initializers.inputs import Activation, Inputs, Target, Weights
 from minisig.initializers.lsuv import lsuv
 from minisig.initializers.recurrent import RecurrentOptions, initialize_recurrent
+from minisig.plugins import Table
 
 Initializer = Callable[[Sequence[int], Sequence[Generator], Inputs, Activation], tuple[Weights, Target]]
 
-INITIALIZERS: dict[str, Initializer] = {
-    **{name: partial(ep, draw=draw, radius=radius) for name, (draw, radius) in EP.items()},
-    "lsuv": lsuv,
-    **{name: partial(zero_bias, draw=draw) for name, draw in DRAWS.items()},
-}
+INITIALIZERS: Table[Initializer] = Table(
+    "initializers",
+    {
+        **{name: partial(ep, draw=draw, radius=radius) for name, (draw, radius) in EP.items()},
+        "lsuv": lsuv,
+        **{name: partial(zero_bias, draw=draw) for name, draw in DRAWS.items()},
+    },
+)
 
 
 def initialize(
@@ -42,8 +50,26 @@ def initialize(
         raise UsageError(f"a network needs at least an input and an output size, all positive; got {list(sizes)}")
     if inputs.mean.shape != (sizes[0],):
         raise UsageError(f"the network takes {sizes[0]} inputs, the data have {len(inputs.mean)}")
-    weights, target = INITIALIZERS[init](sizes, rng.spawn(len(sizes) - 1), inputs, activation)
+    result = INITIALIZERS[init](sizes, rng.spawn(len(sizes) - 1), inputs, activation)
+    weights, target = _checked(init, result, sizes)
     return weights, account_for(init, weights, inputs, activation, target)
+
+
+def _checked(init: str, result: Any, sizes: Sequence[int]) -> tuple[Weights, Target]:
+    """What an initializer returned, which anybody may have written."""
+    try:
+        weights, target = result
+        shapes = [(W.shape, b.shape) for W, b in weights]
+    except (TypeError, ValueError, AttributeError):
+        shapes, target = None, None
+    if shapes != [((n, m), (m,)) for n, m in pairwise(sizes)] or not isinstance(target, Target):
+        raise MinisigError(
+            f"init '{init}': expected ([(W, b), …], Target) with a W (n, m) and a b (m,) for every layer of "
+            f"{'→'.join(map(str, sizes))}, got {shapes or type(result).__name__}"
+        )
+    if not all(np.isfinite(a).all() for layer in weights for a in layer):
+        raise MinisigError(f"init '{init}' gave weights or biases that are not finite")
+    return weights, target
 
 
 __all__ = [

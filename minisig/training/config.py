@@ -13,7 +13,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
 class NetworkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    model: Literal["mlp", "rnn", "lstm"] = "mlp"
+    model: str = "mlp"  # or rnn, lstm, or one of run.MODELS
     hidden: tuple[Count, ...]
     init: str = "random+ep"
     activation: str = "sigmoid"  # of an mlp

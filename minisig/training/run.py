@@ -12,9 +12,10 @@ import numpy as np
 
 from minisig.backends import get_backend
 from minisig.data import Dataset, Split, load
-from minisig.errors import Interrupted, UsageError
+from minisig.errors import Interrupted, UsageError, require_known
 from minisig.initializers import RecurrentOptions
 from minisig.network import Network, mlp, recurrent
+from minisig.plugins import Table
 from minisig.seeds import stream
 from minisig.training.checkpoint import Norms, Position, load_checkpoint
 from minisig.training.config import Config
@@ -28,11 +29,17 @@ Watch = Callable[[Record], None]
 
 TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's train_loss is taken from
 
+# None for our own, which build_network knows; others are made of whatever layers their authors like.
+MODELS: Table[Callable[[Config, Dataset], Network] | None] = Table("models", dict.fromkeys(("mlp", "rnn", "lstm")))
+
 
 def build_network(config: Config, data: Dataset) -> Network:
     """The network of a configuration, initialized for these data."""
     wanted, rng = config.network, stream(config.seed, "weights")
     backend = get_backend(config.backend, config.dtype, config.memory)
+    require_known("model", wanted.model, MODELS)
+    if model := MODELS[wanted.model]:
+        return model(config, data).on(backend)
     vectors = isinstance(data.train, Split)
     if vectors != (wanted.model == "mlp"):
         models = "mlp" if vectors else "rnn or lstm"
