@@ -25,10 +25,18 @@ from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_
     metavar="RUN",
     help="Go on with the run in this folder; with more --iterations, beyond its end.",
 )
+@click.option("--tensorboard", is_flag=True, help="Keep a TensorBoard log in the run's folder.")
 @as_json
 @click.pass_context
 def train(
-    ctx: click.Context, /, experiment: str, out: str | None, resume: Path | None, json_: bool, **options: Any
+    ctx: click.Context,
+    /,
+    experiment: str,
+    out: str | None,
+    resume: Path | None,
+    tensorboard: bool,
+    json_: bool,
+    **options: Any,
 ) -> None:
     """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
     mnist-deep-augmented, copy-memory, ptb or ptb-dropout.
@@ -43,6 +51,7 @@ def train(
     minisig train ptb --model lstm --iterations 2000
     minisig train ptb --data FOLDER                your train, valid and test.txt
     minisig train --resume runs/digits-random+ep-seed0
+    minisig train --tensorboard                    then: tensorboard --logdir runs
 
     Options without a default have the experiment's values. Ctrl-C or a
     termination signal saves the run first; --resume goes on with it.
@@ -54,18 +63,23 @@ def train(
     from minisig.training.files import read_config
     from minisig.training.folder import RunFolder
 
+    Folder = RunFolder
+    if tensorboard or (resume and (resume / "tensorboard").is_dir()):
+        from minisig.bridges.tensorboard import TensorBoardFolder as Folder
+
     if resume:
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-        if others := [name for name in given if name not in ("resume", "iterations", "backend", "json_")]:
+        may_change = ("resume", "iterations", "backend", "tensorboard", "json_")
+        if others := [name for name in given if name not in may_change]:
             raise click.UsageError(f"a run is resumed as it was configured; leave out {', '.join(others)}.")
         iterations, backend = options["iterations"], options["backend"] if "backend" in given else None
         with progress(read_config(resume), iterations) as watch, signals() as stop:
-            summary = runs.resume(resume, iterations, watch, stop, backend=backend)
+            summary = runs.resume(Folder(resume), iterations, watch, stop, backend=backend)
         config, path = read_config(resume), resume
     else:
         config = configure(experiment, overrides(experiment, **options))
         name = f"{experiment}-{config.network.init}-seed{config.seed}"
-        folder = RunFolder(Path(out)) if out else RunFolder(Path("runs") / name, numbered=True)
+        folder = Folder(Path(out)) if out else Folder(Path("runs") / name, numbered=True)
         with progress(config) as watch, signals() as stop:
             summary = runs.run(config, folder, watch, stop)
         path = folder.path

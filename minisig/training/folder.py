@@ -92,6 +92,9 @@ class RunFolder:
         with self._writing():
             write_file(self.path / "config.json", msgspec.json.format(msgspec.json.encode(config)))
 
+    def begin(self, training: Training) -> None:
+        """Training begins, or goes on from a checkpoint: for those who keep more than this folder does."""
+
     def log(self, record: Mapping[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
         with self._writing(), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:

@@ -94,7 +94,7 @@ def run(
 
 
 def resume(
-    path: Path,
+    path: RunFolder | Path,
     iterations: int | None = None,
     watch: Watch | None = None,
     stop: Callable[[], int | None] | None = None,
@@ -106,7 +106,8 @@ def resume(
     A finished run is left as it is, unless `iterations` asks for more of them. On another `backend` it goes on from the
     same numbers, to the same ones but for rounding.
     """
-    folder = RunFolder(path)
+    folder = path if isinstance(path, RunFolder) else RunFolder(path)
+    path = folder.path
     try:
         folder.reopen()
         config = read_config(path)
@@ -164,6 +165,8 @@ def _train(
 ) -> Summary:
     config = training.config
     first, last, before = (position.first, position.last, position.seconds) if position else ({}, {}, 0.0)
+    if folder:
+        folder.begin(training)
     started = perf_counter()
     while not training.done:
         if record := training.advance():
