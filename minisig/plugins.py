@@ -5,8 +5,8 @@ In a program, `table["mine"] = …`. For the command line, an installed project 
     [project.entry-points."minisig.initializers"]
     mine = "my_project:mine"
 
-Installed projects are looked through only when a name is asked for that is not ours, or all names are; what they declare
-is imported when it is used, and what goes wrong in it is one line that names it.
+Installed projects are looked through only when a name is asked for that is not ours, or all names are; what they
+declare is imported when it is used, and what goes wrong in it is one line that names it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping

@@ -1,12 +1,4 @@
-"""A scikit-learn classifier on our network.
-
->>> from sklearn.datasets import load_digits
->>> from sklearn.model_selection import cross_val_score
->>> x, y = load_digits(return_X_y=True)
->>> deep = SigmoidClassifier(hidden_layer_sizes=[100] * 8, max_iter=15, random_state=0)
->>> cross_val_score(deep, x, y, cv=2).mean() > 0.8
-True
-"""
+"""A scikit-learn classifier on our network."""
 
 from typing import Any
 

@@ -39,7 +39,8 @@ class TensorBoardFolder(RunFolder):
             from tensorboardX import SummaryWriter
         except ImportError:
             raise UsageError("a TensorBoard log needs tensorboardX: pip install 'minisig[tensorboard]'") from None
-        self.open, self.writer = SummaryWriter, None
+        self.open: Any = SummaryWriter
+        self.writer: Any = None
 
     def begin(self, training: Training) -> None:
         iteration = training.iteration

@@ -19,9 +19,27 @@ SAMPLE = 1000  # rows kept for lsuv and for the account; statistics are of all r
 class Activation(Protocol):
     """y = centre + scale · (g(slope · z) − ½), the form of the sigmoid and of the scaled tanh."""
 
+    @property
+    def slope(self) -> float: ...
+
+    @property
+    def scale(self) -> float: ...
+
+    @property
+    def centre(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """An activation of that form by its three numbers."""
+
     slope: float
     scale: float
     centre: float
+
+
+SIGMOID = Logistic(slope=1.0, scale=1.0, centre=0.5)
+TANH = Logistic(slope=2.0, scale=2.0, centre=0.0)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import DRAWS, orthogonal, uniform
 from minisig.initializers.ep import EP, on_ellipse
-from minisig.initializers.inputs import Inputs, Matrix, Target
+from minisig.initializers.inputs import SIGMOID, Activation, Inputs, Matrix, Target
 from minisig.theory import output_variance
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
@@ -109,21 +109,7 @@ def _rnn_cell(
 ) -> tuple[Params, Target]:
     n = x.shape[-1]
     if init in EP:
-        draw, radius = EP[init]
-        sigma = radius()
-        k = float(output_variance(0.0, sigma))
-        # A layer above another RNN sees EP's own activities, of mean ½ and variance k.
-        inputs = inputs or Inputs(np.full(n, 0.5), np.full(n, k))
-        if options.mode == "joint":
-            c_x = c_h = sigma**2 / 2
-        else:
-            c_x, c_h = options.input_rms**2, sigma**2
-        if options.radius is not None:
-            c_h = options.radius**2 * k
-        Wx = on_ellipse(draw(n, H, rngs[0]), inputs.variance, c_x)
-        Wh = on_ellipse(draw(H, H, rngs[1]), np.full(H, k), c_h)
-        b = -inputs.mean @ Wx - 0.5 * Wh.sum(axis=0)
-        return {"Wx": Wx, "Wh": Wh, "b": b}, Target(0.0, np.sqrt(c_x + c_h))
+        return ep_cell(init, inputs or ep_activities(init, n, SIGMOID), H, rngs, options, SIGMOID)
     draw = orthogonal if init == "lsuv" else DRAWS[init]
     cell = {"Wx": draw(n, H, rngs[0]), "Wh": draw(H, H, rngs[1]), "b": np.zeros(H)}
     if init == "lsuv":
@@ -134,6 +120,35 @@ def _rnn_cell(
             cell["Wx"] /= np.sqrt(variance)
             cell["Wh"] /= np.sqrt(variance)
     return cell, Target(std=1.0 if init == "lsuv" else None)
+
+
+def ep_activities(init: str, n: int, activation: Activation) -> Inputs:
+    """What a layer above n of EP's own neurons sees: of a sigmoid the mean ½ and the variance k."""
+    k = activation.scale**2 * float(output_variance(0.0, EP[init][1]()))
+    return Inputs(np.full(n, activation.centre), np.full(n, k))
+
+
+def ep_cell(
+    init: str,
+    inputs: Inputs,
+    H: int,
+    rngs: Sequence[Generator],
+    options: RecurrentOptions,
+    activation: Activation,
+) -> tuple[Params, Target]:
+    """Wx (n, H), Wh (H, H) and b (H,) of a recurrent layer under EP."""
+    draw, radius = EP[init]
+    sigma, state = radius() / activation.slope, ep_activities(init, H, activation)
+    if options.mode == "joint":
+        c_x = c_h = sigma**2 / 2
+    else:
+        c_x, c_h = (options.input_rms / activation.slope) ** 2, sigma**2
+    if options.radius is not None:
+        c_h = options.radius**2 * state.variance[0]
+    Wx = on_ellipse(draw(len(inputs.mean), H, rngs[0]), inputs.variance, c_x)
+    Wh = on_ellipse(draw(H, H, rngs[1]), state.variance, c_h)
+    b = -inputs.mean @ Wx - activation.centre * Wh.sum(axis=0)
+    return {"Wx": Wx, "Wh": Wh, "b": b}, Target(0.0, float(np.sqrt(c_x + c_h)))
 
 
 def _lstm_cell(init: str, sizes: tuple[int, int], rngs: tuple[Generator, Generator], forget_bias: float) -> Params:

@@ -1,0 +1,75 @@
+"""How torch keeps its weights: a Linear, an Embedding, every layer of an RNN or LSTM as one cell, in our terms.
+
+A torch weight is (m, n), ours (n, m). Its recurrent layers have two biases; what they add up to is ours. The gates of
+an LSTM stand in the same order, i, f, g̃, o.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from minisig.errors import UsageError
+from minisig.initializers.inputs import Matrix
+from minisig.initializers.recurrent import Params
+from minisig.layers import LSTM, RNN, Dense, Embedding
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One layer of weights of a module: a Linear, an Embedding, or a layer of an RNN or LSTM."""
+
+    name: str
+    module: Any
+    ours: type  # the layer of minisig that it matches
+    weights: dict[str, Any]  # by our names
+    biases: list[Any]
+
+    @property
+    def inputs(self) -> int:
+        return int(next(iter(self.weights.values())).shape[1])
+
+    def read(self) -> Params:
+        """The weights as ours, float64."""
+        arrays = {key: host(w) for key, w in self.weights.items()}
+        if self.ours is Embedding:
+            return arrays
+        params = {key: np.ascontiguousarray(w.T) for key, w in arrays.items()}
+        zero = np.zeros(next(iter(params.values())).shape[1])
+        return params | {"b": sum(map(host, self.biases), zero)}
+
+    def write(self, params: Params) -> None:
+        with torch.no_grad():
+            for key, w in self.weights.items():
+                w.copy_(torch.from_numpy(params[key] if self.ours is Embedding else params[key].T))
+            for b, share in zip(self.biases, (1.0, 0.0), strict=False):
+                b.copy_(torch.from_numpy(share * params["b"]))
+
+
+def cells_of(module: Any) -> Iterator[Cell]:
+    """The module's layers of weights, in the order in which it was given them."""
+    for name, inner in module.named_modules():
+        if isinstance(inner, nn.Linear):
+            yield Cell(name, inner, Dense, {"W": inner.weight}, [b for b in (inner.bias,) if b is not None])
+        elif isinstance(inner, nn.Embedding):
+            yield Cell(name, inner, Embedding, {"E": inner.weight}, [])
+        elif isinstance(inner, nn.RNN | nn.LSTM):
+            if inner.bidirectional or inner.proj_size or getattr(inner, "nonlinearity", "tanh") != "tanh":
+                raise UsageError(f"{name or inner}: only tanh RNNs and LSTMs that go one way have a match here")
+            for k in range(inner.num_layers):
+                weights = {key: getattr(inner, f"weight_{w}_l{k}") for key, w in (("Wx", "ih"), ("Wh", "hh"))}
+                biases = [getattr(inner, f"bias_{w}_l{k}") for w in ("ih", "hh")] if inner.bias else []
+                ours = RNN if isinstance(inner, nn.RNN) else LSTM
+                yield Cell(f"{name}.l{k}".lstrip("."), inner, ours, weights, biases)
+
+
+def input_weights(params: Params) -> str:
+    return "Wx" if "Wx" in params else "W"
+
+
+def host(tensor: Any) -> Matrix:
+    array: Matrix = tensor.detach().cpu().numpy().astype(np.float64)
+    return array
