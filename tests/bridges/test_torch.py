@@ -1,5 +1,7 @@
 """Against PyTorch: gradients, weights carried over, and EP in place."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ class Model(nn.Module):
 
 def sigmoids(sizes):
     layers = []
-    for n, m in zip(sizes[:-1], sizes[1:], strict=True):
+    for n, m in pairwise(sizes):
         layers += [nn.Linear(n, m), nn.Sigmoid()]
     return nn.Sequential(*layers[:-1])
 
