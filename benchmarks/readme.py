@@ -30,13 +30,14 @@ AUGMENTED = (
     "makes the next batch while the network works on this one: of {steps} steps of the deep network {ready} found "
     "theirs ready."
 )
+SKLEARN = Path(__file__).parent / "results" / "sklearn.json"  # whose benchmark needs scikit-learn to be imported
 README = Path(__file__).parent.parent / "README.md"
 
 
 def blocks() -> dict[str, str]:
     """Every generated part of the README, by its name."""
-    quickstart, inspected, recurrent, mnist, augment = (
-        _read(path) for path in (RESULTS, INSPECT, RECURRENT, MNIST, AUGMENT)
+    quickstart, inspected, recurrent, mnist, augment, sklearn = (
+        _read(path) for path in (RESULTS, INSPECT, RECURRENT, MNIST, AUGMENT, SKLEARN)
     )
     return {
         "output": _indented(quickstart["output"]),
@@ -51,6 +52,7 @@ def blocks() -> dict[str, str]:
         "copy": _copy(recurrent["copy"]["rows"]),
         "delays": _copy(recurrent["delays"]["rows"]),
         "ptb": _ptb(recurrent["ptb"]["rows"]),
+        "sklearn": _sklearn(sklearn["rows"]),
         "machine": MACHINE.format(**quickstart["machine"]),
     }
 
@@ -119,6 +121,20 @@ def _paper() -> str:
             cells = [cell(rows[init]) for init in names]
             cells.append(", ".join(f"{row['init']} {cell(row)}" for row in others) or "–")
             lines.append(f"{head} {who} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _sklearn(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| classifier | hidden layers | test error %, each seed | mean | seconds a fit |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        each = ", ".join(f"{error:.2f}" for error in row["test_errors"])
+        hidden = f"{len(row['hidden'])} × {row['hidden'][0]}"
+        lines.append(
+            f"| {row['classifier']} | {hidden} | {each} | {mean(row['test_errors']):.2f} | {row['seconds']:.0f} |"
+        )
     return "\n".join(lines)
 
 

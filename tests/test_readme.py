@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import minisig
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -14,11 +16,33 @@ def test_the_first_screen_has_exactly_two_set_up_commands():
     assert [command.rpartition("/")[2] for command in commands] == ["minisig train", "pytest"]
 
 
-def test_the_library_example_runs():
-    example, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def examples(section):
+    """The Python blocks of the section whose title starts so; those of "How to extend it" run in test_plugins.py."""
+    return re.findall(r"```python\n(.*?)```", README.split(f"\n## {section}")[1].split("\n## ")[0], re.DOTALL)
+
+
+def run(example):
     names = {}
     exec(compile(example.replace("print(", "str("), "README.md", "exec"), names)
-    assert names["trace"].gradient_norms()["dense0.W"] > 0.1
+    return names
+
+
+def test_the_library_example_runs():
+    (example,) = examples("As a library")
+    assert run(example)["trace"].gradient_norms()["dense0.W"] > 0.1
+
+
+def test_the_scikit_learn_example_runs():
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    names = run(examples("In scikit-learn")[0])
+    assert names["search"].best_params_ == {"init": "random+ep"}
+    assert names["search"].score(names["x"][900:], names["y"][900:]) > 0.7
+
+
+def test_the_torch_example_runs():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    names = run(examples("In scikit-learn")[1])
+    assert torch.equal(names["model"][0].weight, torch.as_tensor(names["net"].params["dense0.W"].T))
 
 
 def test_the_map_names_every_folder_and_file_of_the_package():

@@ -1,5 +1,6 @@
 """A scikit-learn classifier on our network."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,8 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> "SigmoidClassifier":
         """Train on X (N, n) and labels y (N,), from the start."""
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter: expected a whole number of passes, at least 1; got {self.max_iter!r}")
         X, y = self._validated(X, y, first=True)
         self._begin(X, y)
         X = self.scale(X)
@@ -185,23 +188,23 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _config(self, dtype: str, iterations: int, validate_every: int) -> Config:
         """Ours, checked. Clipping is that of the experiment `digits`."""
-        return configure(
-            "digits",
-            {
-                "network.hidden": np.atleast_1d(self.hidden_layer_sizes).tolist(),
-                "network.init": self.init,
-                "network.dropout": self.dropout,
-                "optimizer.name": self.optimizer,
-                "optimizer.learning_rate": self.learning_rate,
-                "optimizer.warmup": 0,
-                "batch_size": self.batch_size,
-                "iterations": iterations,
-                "log_every": 1,
-                "validate_every": validate_every,
-                "seed": int(self._random.randint(2**31 - 1)),
-                "dtype": dtype,
-            },
-        )
+        settings = {
+            "network.hidden": np.atleast_1d(self.hidden_layer_sizes).tolist(),
+            "network.init": self.init,
+            "network.dropout": self.dropout,
+            "optimizer.name": self.optimizer,
+            "optimizer.learning_rate": self.learning_rate,
+            "optimizer.warmup": 0,
+            "batch_size": self.batch_size,
+            "iterations": iterations,
+            "log_every": 1,
+            "validate_every": validate_every,
+            "seed": self._random.randint(2**31 - 1),
+            "dtype": dtype,
+        }
+        # A search may take its values from arrays.
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+        return configure("digits", plain)
 
     def _numbers(self, y: Array) -> Array:
         numbers = np.searchsorted(self.classes_, y)
