@@ -257,6 +257,23 @@ def test_ep_brings_a_torch_rnn_where_ours_is():
         assert (scale * row.mean, scale * row.std) == pytest.approx((z[name].mean(), z[name].std()))
 
 
+def test_ep_measures_what_comes_from_a_layer_that_it_does_not_know():
+    torch.manual_seed(0)
+    module = nn.Sequential(
+        nn.Linear(8, 40), nn.Tanh(), nn.LayerNorm(40), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 3)
+    )
+    with torch.no_grad():
+        module[2].bias.fill_(7.0)
+    x = torch.rand(3000, 8)
+    ep_(module.bfloat16().double(), x, init="ortho+exact")
+    seen = module[:3](x.double()).detach().numpy()
+    z = module[:4](x.double()).detach().numpy()
+    np.testing.assert_allclose(z.mean(axis=0), 0, atol=1e-12)
+    W = module[3].weight.detach().numpy().T
+    np.testing.assert_allclose(seen.var(axis=0) @ W**2, (1.7488 / 2) ** 2, rtol=1e-4)  # of a tanh, half a sigmoid's
+    np.testing.assert_allclose(module[5].bias.detach(), 0)  # tanhs are centred already
+
+
 @pytest.mark.parametrize(
     ("module", "message"),
     [

@@ -53,7 +53,7 @@ def cells_of(module: Any) -> Iterator[Cell]:
     """The module's layers of weights, in the order in which it was given them."""
     for name, inner in module.named_modules():
         if isinstance(inner, nn.Linear):
-            yield Cell(name, inner, Dense, {"W": inner.weight}, [b for b in (inner.bias,) if b is not None])
+            yield Cell(name or "Linear", inner, Dense, {"W": inner.weight}, [b for b in (inner.bias,) if b is not None])
         elif isinstance(inner, nn.Embedding):
             yield Cell(name, inner, Embedding, {"E": inner.weight}, [])
         elif isinstance(inner, nn.RNN | nn.LSTM):
@@ -71,5 +71,5 @@ def input_weights(params: Params) -> str:
 
 
 def host(tensor: Any) -> Matrix:
-    array: Matrix = tensor.detach().cpu().numpy().astype(np.float64)
+    array: Matrix = tensor.detach().to("cpu", torch.float64).numpy().copy()
     return array

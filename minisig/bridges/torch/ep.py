@@ -1,5 +1,7 @@
 """EP for an existing torch model, in place."""
 
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,17 +19,24 @@ from minisig.layers import RNN, Dense
 
 ACTIVATIONS: dict[Any, Activation] = {nn.Sigmoid: SIGMOID, nn.Tanh: TANH}
 
-Neurons = list[tuple[Cell, Activation]]
+
+@dataclass(frozen=True)
+class Neurons:
+    """A layer that EP initializes."""
+
+    cell: Cell
+    activation: Activation
+    fed_by_ep: bool  # its inputs are activities of the layer before
 
 
 def ep_(module: Any, sample: Any = None, *, init: str = "random+ep", rng: int | np.random.Generator = 0) -> Account:
     """Initialize every Linear and RNN layer of `module` by EP, in place; what became of them.
 
     `sample` is a batch that the module can be called with. From it come the means and variances of what reaches the
-    first layer, without one they are taken as 0 and 1; those of the hidden layers come from theory. A layer's neurons
-    are those of the nn.Sigmoid or nn.Tanh after it, sigmoids if no module says so, and a tanh RNN's its own. `init` is
-    "random+ep", "ortho+ep", "random+exact" or "ortho+exact". An MLP gets the weights of `minisig.mlp`, number for
-    number. Other layers, such as an embedding, stay as they are.
+    first layer, and any that stands after a layer with weights of another kind; without a sample they are taken as 0
+    and 1. Those of the other layers come from theory. A layer's neurons are those of the nn.Sigmoid or nn.Tanh after
+    it, sigmoids if no module says so, and a tanh RNN's its own. `init` is "random+ep", "ortho+ep", "random+exact" or
+    "ortho+exact". An MLP of sigmoids gets the weights of `minisig.mlp`. What EP does not know stays as it is.
 
     >>> import torch
     >>> from torch import nn
@@ -40,30 +49,37 @@ def ep_(module: Any, sample: Any = None, *, init: str = "random+ep", rng: int | 
     layers = _neurons(module)
     if not layers:
         raise UsageError(f"ep_ found no Linear and no RNN layer in {type(module).__name__}: it changed nothing")
-    generator = np.random.default_rng(rng)
-    inputs = Inputs.standard(layers[0][0].inputs)
+    source = "predicted for independent inputs of mean 0 and variance 1"
     if sample is not None:
-        inputs = Inputs.measured(rows(_seen(module, layers, sample)[layers[0][0].module][0]))
+        sample = torch.as_tensor(sample)
+        look = partial(_seen, module, layers, sample)
+        look()  # whatever is wrong with the sample shows before anything has changed
+        source = f"measured on a sample of shape {tuple(sample.shape)}"
+    generator = np.random.default_rng(rng)
     made = []
-    for cell, activation in layers:
-        params, target = _drawn(init, cell, inputs, activation, generator)
-        made.append((cell, params, target, _predicted(init, params, inputs, activation)))
-        inputs = ep_activities(init, params["b"].size, activation)
-    for cell, params, *_ in made:
-        cell.write(params)
-    measured = {} if sample is None else _measured(layers, _seen(module, layers, sample))
+    before = layers[0].activation
+    for layer in layers:
+        if layer.fed_by_ep:
+            inputs = ep_activities(init, layer.cell.inputs, before)
+        elif sample is None:
+            inputs = Inputs.standard(layer.cell.inputs)
+        else:
+            inputs = Inputs.measured(rows(look()[layer.cell.module][0]))
+        params, target = _drawn(init, layer, inputs, generator)
+        layer.cell.write(params)
+        made.append((layer, params, target, _predicted(init, params, inputs, layer.activation)))
+        before = layer.activation
+    measured = {} if sample is None else _measured(layers, look())
     account = []
-    for cell, params, target, moments in made:
-        m = params["b"].size
+    for layer, params, target, moments in made:
+        name, m = layer.cell.name, params["b"].size
         shape = (sum(w.size for key, w in params.items() if key != "b") // m, m)
-        account.append(LayerAccount.of(cell.name, shape, target, *measured.get(cell.name, moments)))
-    assumed = "predicted for independent inputs of mean 0 and variance 1"
-    return Account(init, assumed if sample is None else f"measured on {len(sample)} inputs", account)
+        account.append(LayerAccount.of(name, shape, target, *measured.get(name, moments)))
+    return Account(init, source, account)
 
 
-def _drawn(
-    init: str, cell: Cell, inputs: Inputs, activation: Activation, rng: np.random.Generator
-) -> tuple[Params, Target]:
+def _drawn(init: str, layer: Neurons, inputs: Inputs, rng: np.random.Generator) -> tuple[Params, Target]:
+    cell, activation = layer.cell, layer.activation
     m = len(cell.biases[0])
     if cell.ours is RNN:
         return ep_cell(init, inputs, m, rng.spawn(2), RecurrentOptions(), activation)
@@ -82,11 +98,11 @@ def _predicted(init: str, params: Params, inputs: Inputs, activation: Activation
     return mean, variance
 
 
-def _measured(layers: Neurons, seen: dict[Any, tuple[Matrix, Matrix]]) -> dict[str, tuple[Matrix, Matrix]]:
+def _measured(layers: list[Neurons], seen: dict[Any, tuple[Matrix, Matrix]]) -> dict[str, tuple[Matrix, Matrix]]:
     """Mean and variance of every logit of the layers, by their names."""
     found = {}
     states: dict[Any, Matrix] = {}  # of the layer below, in an RNN of several
-    for cell, _ in layers:
+    for cell in (layer.cell for layer in layers):
         x, z = seen[cell.module]
         if cell.ours is RNN:
             if x.ndim == 2:
@@ -108,7 +124,7 @@ def _unrolled(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
     return z, states
 
 
-def _seen(module: Any, layers: Neurons, sample: Any) -> dict[Any, tuple[Matrix, Matrix]]:
+def _seen(module: Any, layers: list[Neurons], sample: Any) -> dict[Any, tuple[Matrix, Matrix]]:
     """What goes into each of these layers' modules and comes out, in float64, when the model looks at the sample."""
     seen: dict[Any, tuple[Matrix, Matrix]] = {}
 
@@ -116,10 +132,9 @@ def _seen(module: Any, layers: Neurons, sample: Any) -> dict[Any, tuple[Matrix, 
         output = output[0] if isinstance(output, tuple) else output
         seen.setdefault(inner, tuple(host(a) for a in (args[0], output)))  # type: ignore[arg-type]
 
-    sample = torch.as_tensor(sample)
-    if sample.is_floating_point():
-        sample = sample.to(layers[0][0].biases[0])
-    hooks = [inner.register_forward_hook(note) for inner in {cell.module for cell, _ in layers}]
+    bias = layers[0].cell.biases[0]
+    sample = sample.to(bias.device, bias.dtype if sample.is_floating_point() else None)
+    hooks = [inner.register_forward_hook(note) for inner in {layer.cell.module for layer in layers}]
     modes = {inner: inner.training for inner in module.modules()}
     try:
         with torch.no_grad():
@@ -129,33 +144,38 @@ def _seen(module: Any, layers: Neurons, sample: Any) -> dict[Any, tuple[Matrix, 
             hook.remove()
         for inner, mode in modes.items():
             inner.training = mode
-    if missed := [cell.name for cell, _ in layers if cell.module not in seen]:
+    if missed := [layer.cell.name for layer in layers if layer.cell.module not in seen]:
         raise UsageError(f"the sample does not pass through {', '.join(missed)}")
     return seen
 
 
-def _neurons(module: Any) -> Neurons:
-    """The layers that EP initializes, each with its neurons' activation."""
+def _neurons(module: Any) -> list[Neurons]:
     cells: dict[Any, list[Cell]] = {}
     for cell in cells_of(module):
         if cell.ours in (Dense, RNN):
             if not cell.biases:
                 raise UsageError(f"{cell.name} has no bias, by which EP centres the logits; make it with bias=True")
             cells.setdefault(cell.module, []).append(cell)
-    found: Neurons = []
-    waiting: list[Cell] = []  # a Linear, for what comes after it
+    found: list[Neurons] = []
+    waiting = False  # the last one, for the activation after it
+    fed_by_ep = False
     for name, inner in module.named_modules():
         if inner in cells:
-            found += [(cell, SIGMOID) for cell in waiting]
-            found += [(cell, TANH) for cell in cells[inner] if cell.ours is RNN]
-            waiting = [cell for cell in cells[inner] if cell.ours is Dense]
+            for cell in cells[inner]:
+                found.append(Neurons(cell, TANH if cell.ours is RNN else SIGMOID, fed_by_ep))
+                fed_by_ep = True
+            waiting = cell.ours is Dense
         elif type(inner) in ACTIVATIONS:
-            found += [(cell, ACTIVATIONS[type(inner)]) for cell in waiting]
-            waiting = []
+            if waiting:
+                found[-1] = replace(found[-1], activation=ACTIVATIONS[type(inner)])
+            waiting = False
+        elif [*inner.parameters(recurse=False)]:
+            fed_by_ep = False
         elif type(inner).__module__ == nn.ReLU.__module__ and not isinstance(inner, nn.Softmax | nn.LogSoftmax):
             raise UsageError(
                 f"{name} is a {type(inner).__name__}, but EP is about sigmoids and tanhs: hand ep_ the part of the "
                 f"model that is made of these"
             )
-    # The output layer is treated like the others.
-    return found + [(cell, found[-1][1] if found else SIGMOID) for cell in waiting]
+    if waiting and len(found) > 1:  # the output layer is treated like those before it
+        found[-1] = replace(found[-1], activation=found[-2].activation)
+    return found
