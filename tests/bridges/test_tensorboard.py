@@ -1,7 +1,6 @@
 """The TensorBoard log, read back by TensorBoard's own reader."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -139,11 +138,3 @@ def test_a_run_can_get_a_log_when_it_is_resumed(tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert [step for step, _ in scalars(log(tmp_path / "run"))["valid_loss"]] == [60]
-
-
-def test_without_tensorboardx_the_message_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    result = train(tmp_path / "run", "--tensorboard")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "pip install 'minisig[tensorboard]'" in result.stderr
-    assert not (tmp_path / "run").exists()
