@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minisig.errors import MinisigError, UsageError
-from minisig.experiments.table import Experiment
+from minisig.experiments import EXPERIMENTS, Experiment, configure
 from minisig.plugins import Table
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -190,3 +190,8 @@ def test_a_plugins_own_message_reaches_the_user(tmp_path, monkeypatch):
         table["f"]()
     with pytest.raises(MinisigError, match="expected Experiment"):
         Table("toys", {}, Experiment)["f"]
+
+
+def test_an_experiment_goes_by_the_name_it_was_asked_for_by(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "other", EXPERIMENTS["digits"])
+    assert configure("other").experiment == "other"

@@ -121,6 +121,17 @@ def test_partial_fit_goes_on_where_it_was(digits):
         classifier.partial_fit(x[:2], [1, 77])
 
 
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_passes_one_by_one_are_a_fit(digits, optimizer):
+    """With all examples in one batch only its order differs; what the optimizer remembers must not get lost."""
+    x, y = digits.train.x[:40].astype(np.float64), digits.train.y[:40]
+    whole = SigmoidClassifier([20], optimizer=optimizer, max_iter=10, random_state=0).fit(x, y)
+    parts = SigmoidClassifier([20], optimizer=optimizer, random_state=0)
+    for _ in range(10):
+        parts.partial_fit(x, y, classes=np.unique(y))
+    np.testing.assert_allclose(parts.predict_proba(x), whole.predict_proba(x), rtol=1e-9)
+
+
 def test_early_stopping_ends_and_keeps_the_weights_that_validated_best(digits):
     x, y = digits.train.x[:300], digits.train.y[:300]
     options = {"learning_rate": 0.2, "max_iter": 200, "n_iter_no_change": 5, "random_state": 0}
