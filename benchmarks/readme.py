@@ -126,7 +126,7 @@ def _paper() -> str:
 
 def _sklearn(rows: list[dict[str, Any]]) -> str:
     lines = [
-        "| classifier | hidden layers | test error %, each seed | mean | seconds a fit |",
+        "| classifier | hidden layers | test error %, each seed | mean | CPU seconds a fit |",
         "| --- | --- | --- | --- | --- |",
     ]
     for row in rows:

@@ -29,8 +29,8 @@ def install(folder, code, entry_points, name="my-project"):
     (about / "entry_points.txt").write_text("\n".join(lines))
 
 
-def python(folder, *args):
-    env = os.environ | {"PYTHONPATH": str(folder)}
+def python(folder, *args, **variables):
+    env = os.environ | {"PYTHONPATH": str(folder)} | variables
     command = [sys.executable, "-m", *map(str, args)]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", timeout=120)
 
@@ -88,6 +88,8 @@ def test_names_of_other_projects_are_suggested_and_completed(project):
     done = python(project, "minisig", "train", "ring")
     assert done.returncode == 2
     assert "Did you mean 'rings'?" in done.stderr
+    line = {"_MINISIG_COMPLETE": "bash_complete", "COMP_WORDS": "minisig train r", "COMP_CWORD": "2"}
+    assert python(project, "minisig", **line).stdout.split() == ["plain,rings"]
 
 
 BROKEN = """

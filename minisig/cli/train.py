@@ -39,7 +39,7 @@ def train(
     **options: Any,
 ) -> None:
     """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
-    mnist-deep-augmented, copy-memory, ptb or ptb-dropout.
+    mnist-deep-augmented, copy-memory, ptb or ptb-dropout, or one that another installed project has.
 
     \b
     minisig train                                  eight hidden layers of sigmoids
