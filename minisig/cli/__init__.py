@@ -15,6 +15,7 @@ from minisig.cli.compare import compare
 from minisig.cli.data import data
 from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
+from minisig.cli.report import report
 from minisig.cli.theory import theory
 from minisig.cli.train import train
 from minisig.errors import MinisigError, UsageError
@@ -62,6 +63,7 @@ def main() -> None:
     minisig compare digits         all initializations, several seeds, one table
     minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
+    minisig report runs/compare-digits    curves, gradients, tables as HTML
     minisig data fetch mnist       real data
     minisig doctor                 what this machine can do
 
@@ -74,5 +76,6 @@ main.add_command(train)
 main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)
+main.add_command(report)
 main.add_command(data)
 main.add_command(doctor)

@@ -58,6 +58,7 @@ def compare(
     minisig compare ptb --scheduler tcp://head:8786
     """
     from minisig.cli.progress import comparison_progress
+    from minisig.cli.report import report_beside
     from minisig.experiments import EXPERIMENTS
     from minisig.experiments.compare import compare as run_comparison
     from minisig.experiments.compare import every_row, plan
@@ -87,9 +88,10 @@ def compare(
         for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
             write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
         _draw(comparison, folder)
+        report = report_beside(folder)
         click.echo(texts[form])
         if form == "text":
-            click.echo(f"\nruns, tables and curves are in {folder}")
+            click.echo(f"\nruns, tables and curves are in {folder}{f', see {report} there' if report else ''}")
     if failures := comparison.failures:
         error = MinisigError(f"{len(failures)} of {len(jobs)} runs failed; the first: {failures[0]}")
         if len({failure.exit_code for failure in failures}) == 1:

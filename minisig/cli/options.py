@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -173,10 +173,8 @@ def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **
 def _from_file(path: str, experiment: str) -> dict[str, Any]:
     import tomllib
 
-    from msgspec import to_builtins
-
     from minisig.errors import UsageError, require_known
-    from minisig.experiments import EXPERIMENTS, configure
+    from minisig.experiments import EXPERIMENTS, configure, dotted, settings
 
     try:
         with Path(path).open("rb") as file:
@@ -184,7 +182,7 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
         if len(content) > MOST_BYTES:
             raise click.BadParameter(f"{path} is larger than any settings should be.", param_hint="--config")
         tables = tomllib.loads(content.decode("utf-8-sig"))
-        given = dict(_dotted(tables))
+        given = dict(dotted(tables))
     except (ValueError, RecursionError) as error:  # of tomllib, of UTF-8, of tables in tables in tables
         raise click.BadParameter(f"{path}: {error}.", param_hint="--config") from None
     if given.pop("experiment", experiment) != experiment:
@@ -198,11 +196,3 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     return given
-
-
-def _dotted(tables: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in tables.items():
-        if isinstance(value, dict) and value:
-            yield from _dotted(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value

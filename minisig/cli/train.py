@@ -57,6 +57,7 @@ def train(
     termination signal saves the run first; --resume goes on with it.
     """
     from minisig.cli.progress import progress
+    from minisig.cli.report import report_beside
     from minisig.experiments import configure
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
@@ -83,7 +84,8 @@ def train(
         with progress(config) as watch, signals() as stop:
             summary = runs.run(config, folder, watch, stop)
         path = folder.path
-    click.echo(json.dumps(summary) if json_ else summary_text(summary, config, path))
+    report = report_beside(path)
+    click.echo(json.dumps(summary) if json_ else summary_text(summary, config, path, report))
 
 
 @contextmanager

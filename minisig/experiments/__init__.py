@@ -5,7 +5,7 @@ compare.py      every initialization over several seeds, finished runs never rep
 executors.py    where the runs are made: here, in processes, on a cluster
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
@@ -59,4 +59,21 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     return config
 
 
-__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure"]
+def dotted(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting by the name that configure knows it by.
+
+    >>> dict(dotted({"seed": 0, "network": {"init": "lsuv"}}))
+    {'seed': 0, 'network.init': 'lsuv'}
+    """
+    for name, value in fields.items():
+        if isinstance(value, dict) and value:
+            yield from dotted(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def settings(config: Config) -> dict[str, Any]:
+    return dict(dotted(msgspec.to_builtins(config)))
+
+
+__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure", "dotted", "settings"]

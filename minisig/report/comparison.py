@@ -17,7 +17,7 @@ def comparison_text(comparison: Comparison) -> str:
         network(config, init=False),
         f"{UNITS[comparison.metric]}, mean ± deviation over {seeds} of {config.iterations:,} iterations",
         "",
-        columns([("", "here", "paper", "difference"), *(_cells(row) for row in comparison.rows)]),
+        columns([("", "here", "paper", "difference"), *(cells(row) for row in comparison.rows)]),
     ]
     if comparison.baselines:
         lines += ["", *(f"{name} {value:.4g}" for name, value in comparison.baselines.items())]
@@ -28,7 +28,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 def comparison_markdown(comparison: Comparison) -> str:
     lines = [f"| {UNITS[comparison.metric]} | here | paper | difference |", "| --- | --- | --- | --- |"]
-    lines += ["| " + " | ".join(_cells(row)) + " |" for row in comparison.rows]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in comparison.rows]
     lines += [f"| {name} | {value:.4g} | – | – |" for name, value in comparison.baselines.items()]
     return "\n".join(lines)
 
@@ -69,7 +69,8 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _cells(row: Row) -> tuple[str, str, str, str]:
+def cells(row: Row) -> tuple[str, str, str, str]:
+    """A row's name, mean ± deviation here, the paper's, and the difference."""
     size = row.paper[0] if row.paper else row.mean or 0.0
     digits = 2 if row.metric == "test_error" else 3 if size < 10 else 1
     here = "–" if row.mean is None else f"{row.mean:.{digits}f}"

@@ -9,7 +9,7 @@ from minisig.report.tables import abridged, columns, network
 from minisig.training.config import Config
 
 
-def summary_text(summary: Mapping[str, Any], config: Config, folder: Path) -> str:
+def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, report: str | None = None) -> str:
     """What was trained, each layer's gradient norm at the first and the last iteration, and the result."""
     layers = summary["layers"]
     head = ("gradient norm of", "iteration 1", f"iteration {summary['iterations']:,}")
@@ -21,15 +21,16 @@ def summary_text(summary: Mapping[str, Any], config: Config, folder: Path) -> st
         "",
         columns([head, *abridged(rows)]),
         "",
-        *([_verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
-        _result(summary),
+        *([verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
+        result(summary),
         f"selected by validation loss {summary['valid_loss']:.4f} at iteration {summary['best_iteration']:,}",
-        f"{summary['seconds']:.1f} s, saved in {folder}",
+        f"{summary['seconds']:.1f} s, saved in {folder}{f', see {report} there' if report else ''}",
     ]
     return "\n".join(lines)
 
 
-def _result(summary: Mapping[str, Any]) -> str:
+def result(summary: Mapping[str, Any]) -> str:
+    """The selected network on the test data."""
     loss = f"test loss {summary['test_loss']:.4f}"
     if "test_error" in summary:
         return f"test error {summary['test_error']:.2f} %, {loss}"
@@ -39,11 +40,13 @@ def _result(summary: Mapping[str, Any]) -> str:
     return f"test perplexity {summary['test_perplexity']:.6g} ({baselines}){recall}, {loss}"
 
 
-def _verdict(layers: Sequence[Mapping[str, Any]], init: str) -> str:
-    first, last = layers[0]["gradient_norm_first"], layers[-1]["gradient_norm_first"]
+def verdict(layers: Sequence[Mapping[str, Any]], init: str) -> str:
+    share, flow = gradient_flow(layers[0]["gradient_norm_first"], layers[-1]["gradient_norm_first"])
+    sentence = f"at the start the first layer's gradient was {share:.2g} of the last one's: {flow}"
+    return sentence if flow == "alive" or init == "random+ep" else f"{sentence}\ntry --init random+ep"
+
+
+def gradient_flow(first: float, last: float) -> tuple[float, str]:
+    """What is left of the last layer's gradient norm in the first layer, and a word for it."""
     share = first / last if last else 0.0
-    sentence = f"at the start the first layer's gradient was {share:.2g} of the last one's: "
-    if DEAD <= share <= EXPLODED:
-        return sentence + "alive"
-    advice = "" if init == "random+ep" else "\ntry --init random+ep"
-    return sentence + ("vanished" if share < DEAD else "exploded") + advice
+    return share, "alive" if DEAD <= share <= EXPLODED else "vanished" if share < DEAD else "exploded"

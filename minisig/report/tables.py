@@ -1,12 +1,21 @@
-"""Tables as text: columns, numbers, and what to leave out."""
+"""Tables: as text in columns, numbers, and what to leave out."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from minisig.training.config import Config
 
 MOST_ROWS = 14  # shown; of more the first and the last half of so many
+
+
+@dataclass(frozen=True)
+class Table:
+    """Of a page; the first cell of a row names it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

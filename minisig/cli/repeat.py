@@ -1,0 +1,81 @@
+"""The command that makes a run again: the inverse of the options."""
+
+import json
+from collections.abc import Mapping, Sequence
+from shlex import join
+from typing import Any
+
+from minisig.cli.options import SETTINGS
+from minisig.errors import UsageError
+from minisig.experiments import EXPERIMENTS, configure, settings
+from minisig.experiments.compare import plan
+from minisig.report.runs import Run
+from minisig.training.config import Config
+
+
+def commands(runs: Sequence[Run]) -> list[str]:
+    """One comparison, if these runs are one; otherwise a command for every run that the options can describe."""
+    found = _comparison(runs) if len(runs) > 1 else None
+    return [found] if found else [command for run in runs if (command := train_command(run.config))]
+
+
+def train_command(config: Config) -> str | None:
+    """`minisig train …` for exactly this configuration; None if no options make it."""
+    given = _given(config)
+    return None if given is None else join(["minisig", "train", config.experiment, *_options(given)])
+
+
+def _comparison(runs: Sequence[Run]) -> str | None:
+    known = EXPERIMENTS.get(runs[0].config.experiment)
+    base = next((run.config for run in runs if known and run.row not in known.rows), None)
+    given = _given(base) if base else None
+    if given is None or base is None:
+        return None
+    given = {name: value for name, value in {"threads": None, **given}.items() if name not in ("network.init", "seed")}
+    if given["threads"] == 1:  # what a comparison has by itself
+        del given["threads"]
+    rows, seeds = list(dict.fromkeys(run.row for run in runs)), 1 + max(run.config.seed for run in runs)
+    if seeds > len(runs):
+        return None
+    try:
+        jobs = plan(base.experiment, rows, seeds, {"threads": 1, **given})
+    except UsageError:
+        return None
+    if {(job.row, job.config) for job in jobs} != {(run.row, run.config) for run in runs}:
+        return None
+    choice = ["--init", ",".join(rows), "--seeds", str(seeds)]
+    return join(["minisig", "compare", base.experiment, *choice, *_options(given)])
+
+
+def _given(config: Config) -> dict[str, Any] | None:
+    """The settings in which a configuration differs from its experiment's own."""
+    if config.experiment not in EXPERIMENTS:
+        return None
+    own = settings(config)
+    model = {"network.model": config.network.model}
+    try:
+        default = settings(configure(config.experiment, model))
+        given = {name: value for name, value in own.items() if default.get(name, ...) != value}
+        if own["network.model"] != EXPERIMENTS[config.experiment].config.network.model:
+            given |= model
+        return given if configure(config.experiment, given) == config else None
+    except UsageError:
+        return None
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    names = {name: f"--{option.replace('_', '-')}" for option, name in SETTINGS.items()}
+    words = []
+    for name, value in given.items():
+        if name == "network.hidden":
+            words += [names[name], _hidden(value)]
+        elif name in names and value is not None:
+            words += [names[name], str(value)]
+        else:
+            words += ["--set", f"{name}={json.dumps(value)}"]
+    return words
+
+
+def _hidden(sizes: Sequence[int]) -> str:
+    alike = len(sizes) > 1 and len(set(sizes)) == 1
+    return f"{len(sizes)}x{sizes[0]}" if alike else ",".join(map(str, sizes))

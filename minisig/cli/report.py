@@ -1,0 +1,53 @@
+"""minisig report: what happened, as one HTML file."""
+
+import json
+from pathlib import Path
+
+import click
+
+from minisig.cli.options import as_json, not_empty
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=not_empty,
+    help="File to write.  [default: report.html in PATH, or here if there are several]",
+)
+@as_json
+def report(paths: tuple[Path, ...], out: Path | None, json_: bool) -> None:
+    """Curves, gradients and tables of runs or comparisons as one HTML file, which needs no network.
+
+    PATH is the folder of a run, or of a comparison. `train` and `compare`
+    write this report by themselves where plotly and Jinja2 are installed:
+    pip install 'minisig[viz]'
+
+    \b
+    minisig report runs/digits-random+ep-seed0
+    minisig report runs/compare-digits
+    minisig report runs/digits-* --out digits.html
+    """
+    from minisig.cli.repeat import commands
+    from minisig.report.page import write_report
+
+    out = out or (paths[0] if len(paths) == 1 else Path()) / "report.html"
+    runs = write_report(paths, out, commands)
+    click.echo(json.dumps({"report": str(out), "runs": runs}) if json_ else str(out))
+
+
+def report_beside(folder: Path) -> str | None:
+    """The report's name in the folder of what has just been made; None if it cannot be, which is no reason to fail."""
+    from minisig.cli.repeat import commands
+    from minisig.report.page import can_report, write_report
+
+    if not can_report():
+        return None
+    path = folder / "report.html"
+    try:
+        write_report([folder], path, commands)
+    except Exception as error:  # whatever it is, the run is worth more than its report
+        click.echo(f"no report was written: {error}", err=True)
+        return None
+    return path.name

@@ -1,0 +1,197 @@
+"""Charts as plain data, {"data": traces, "layout": …} as plotly.js reads them.
+
+A trace's legendgroup is what the page's switches turn on and off. Colours are those of the figures; the page fits them
+to a light or a dark background.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from minisig.report.figures import COLOURS
+from minisig.report.runs import Run
+from minisig.report.thinning import spread, thin
+
+Chart = dict[str, Any]
+Styles = Mapping[str, tuple[str, str]]  # colour and dash of what a name stands for
+
+MOST_POINTS = 1000  # of a curve …
+ALL_POINTS = 60_000  # … and of all curves of a chart
+MOST_LAYERS = 300
+DASHES = ("solid", "dash", "dot")  # one after the other when all colours are in use
+NUMBERS = {"tickformat": "~g", "nticks": 8, "automargin": True}  # axes of them, logarithmic or not
+LAYERS = {"type": "category", "automargin": True}
+NAMES = {
+    "train_loss": "training loss",
+    "valid_loss": "validation loss",
+    "test_loss": "test loss",
+    "valid_error": "validation error %",
+    "test_error": "test error %",
+    "valid_recall": "validation recall %",
+    "test_recall": "test recall %",
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Means over the seeds, and a band from the least to the greatest."""
+
+    name: str
+    iterations: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def curve(name: str, runs: Sequence[Run], scalar: str) -> Curve | None:
+    """One scalar of the same network with several seeds, at the iterations at which all of them logged it."""
+    logged = [run.metrics.logged(scalar) for run in runs]
+    common = reduce(np.intersect1d, [iterations for iterations, _ in logged])
+    if not common.size:
+        return None
+    values = np.array([found[np.isin(iterations, common)] for iterations, found in logged])
+    with np.errstate(over="ignore"):
+        return Curve(name, common, values.mean(axis=0), values.min(axis=0), values.max(axis=0))
+
+
+def styles(names: Iterable[str]) -> Styles:
+    """A colour and a dash for each name, the same in every chart."""
+    looks = cycle((colour, dash) for dash in DASHES for colour in COLOURS)
+    return dict(zip(names, looks, strict=False))
+
+
+def curves_chart(curves: Sequence[Curve], styles: Styles, unit: str) -> Chart:
+    """Curves over the iterations; where seeds differ, bands behind them."""
+    points = max(min(MOST_POINTS, ALL_POINTS // max(len(curves), 1)), 20)
+    bands, lines = [], []
+    for one in curves:
+        colour, dash = styles[one.name]
+        kept = thin(one.low, one.high, points)
+        x, mean, low, high = (values[kept].tolist() for values in (one.iterations, one.mean, one.low, one.high))
+        lines.append(
+            {
+                "type": "scatter",
+                "mode": "lines" if len(x) > 1 else "markers",
+                "name": plain(one.name),
+                "legendgroup": one.name,
+                "x": x,
+                "y": short(mean),
+                "line": {"color": colour, "dash": dash, "width": 2},
+                "marker": {"color": colour},
+                "hovertemplate": "%{fullData.name}<br>iteration %{x:,}<br>%{y:.4g}<extra></extra>",
+            }
+        )
+        if (one.low < one.high).any():
+            bands.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": plain(one.name),
+                    "legendgroup": one.name,
+                    "x": x + x[::-1],
+                    "y": short(high) + short(low)[::-1],
+                    "fill": "toself",
+                    "fillcolor": colour,
+                    "line": {"color": colour, "width": 0},
+                    "opacity": 0.18,
+                    "hoverinfo": "skip",
+                }
+            )
+    positive = all((one.low > 0).all() for one in curves)
+    return {
+        "data": bands + lines,
+        "layout": {
+            "xaxis": {"title": {"text": "iteration"}, "type": "linear"},
+            "yaxis": {"title": {"text": unit}, "type": "log" if positive and "loss" in unit else "linear"} | NUMBERS,
+        },
+    }
+
+
+def results_chart(
+    values: Mapping[str, Sequence[float]], styles: Styles, paper: Mapping[str, float], unit: str
+) -> Chart:
+    """Every run's result, a line for each kind, and the paper's mean."""
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": plain(name),
+            "legendgroup": name,
+            "x": short(found),
+            "y": [plain(name)] * len(found),
+            "marker": {"color": styles[name][0], "size": 10, "opacity": 0.75},
+            "hovertemplate": "%{y}<br>%{x:.4g}<extra></extra>",
+        }
+        for name, found in values.items()
+    ]
+    if paper:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "the paper's mean",
+                "x": list(paper.values()),
+                "y": [plain(name) for name in paper],
+                "marker": {"color": COLOURS[6], "size": 12, "symbol": "diamond-open", "line": {"width": 2}},
+                "hovertemplate": "%{y}, the paper's mean<br>%{x:.4g}<extra></extra>",
+            }
+        )
+    return {
+        "data": traces,
+        "layout": {
+            "xaxis": {"title": {"text": unit}, "type": "linear"} | NUMBERS,
+            "yaxis": {"autorange": "reversed", "type": "category", "automargin": True},
+            "height": 120 + 34 * len(values),
+        },
+    }
+
+
+def start_chart(found: Mapping[str, Sequence[Run]], styles: Styles) -> Chart:
+    """Gradient norm of every layer at the first iteration, mean over the seeds."""
+    traces = []
+    for name, runs in found.items():
+        colour, dash = styles[name]
+        layers, norms = start_norms(runs)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": plain(name),
+                "legendgroup": name,
+                "x": [plain(layer) for layer in layers],
+                "y": short(norms),
+                "line": {"color": colour, "dash": dash, "width": 2},
+                "marker": {"color": colour, "size": 6},
+                "hovertemplate": "%{fullData.name}<br>%{x}<br>%{y:.3e}<extra></extra>",
+            }
+        )
+    return {
+        "data": traces,
+        "layout": {
+            "xaxis": LAYERS,
+            "yaxis": {"title": {"text": "gradient norm"}, "type": "log"} | NUMBERS,
+        },
+    }
+
+
+def start_norms(runs: Sequence[Run]) -> tuple[list[str], list[float]]:
+    """The layers that a chart has room for, and their gradient norms at the first iteration, mean over the seeds."""
+    first = runs[0].metrics
+    kept = spread(len(first.layers), MOST_LAYERS)
+    alike = [run.metrics.norms[0, kept] for run in runs if run.metrics.layers == first.layers]
+    with np.errstate(over="ignore"):
+        return [first.layers[i] for i in kept], np.mean(alike, axis=0).tolist()
+
+
+def plain(text: str) -> str:
+    """Text that plotly shows as it is: what looks like markup is none."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def short(values: Iterable[float | None]) -> list[float | None]:
+    """Five digits, which is more than can be seen; None for what is not finite."""
+    return [float(f"{value:.5g}") if value is not None and np.isfinite(value) else None for value in values]

@@ -1,0 +1,140 @@
+"""The runs that a report is about, read from their folders as if anybody could have put them there."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from minisig.errors import DataError
+from minisig.experiments import EXPERIMENTS, PAPER_INITS, settings
+from minisig.experiments.compare import Job
+from minisig.report.metrics import Metrics, read_metrics
+from minisig.training.config import Config
+from minisig.training.files import read_config, read_file
+from minisig.training.folder import RunFolder
+
+NOT_COMPARED = ("seed", "threads")  # settings in which runs of one kind may differ
+LONGEST = 80  # characters of a name
+
+
+@dataclass(frozen=True)
+class Run:
+    row: str  # of a comparison's table: an initialization, or one of the experiment's own rows, such as lstm
+    config: Config
+    summary: Mapping[str, Any] | None  # None of a run that has not finished
+    metrics: Metrics
+    path: Path
+
+
+@dataclass(frozen=True)
+class Failure:
+    experiment: str
+    row: str
+    seed: str
+    message: str
+
+
+class FailedRow(msgspec.Struct, frozen=True):
+    init: str
+    failed: dict[str, str] = {}
+
+
+class FailedRows(msgspec.Struct, frozen=True):
+    """What comparison.json tells of runs that have no folder."""
+
+    experiment: str
+    rows: list[FailedRow]
+
+
+def read_paths(paths: Iterable[Path]) -> tuple[list[Run], list[Failure]]:
+    """All runs in these folders, of which each is a run or a comparison; each run once."""
+    runs: dict[Path, Run] = {}
+    failures: list[Failure] = []
+    for path in paths:
+        if (path / "config.json").is_file():
+            config = read_config(path)
+            found = [_read(path, config, _row(config))]
+        else:
+            found = list(_comparison(path))
+            failures += _failures(path)
+        if not found:
+            raise DataError(f"{path}: neither a run nor a comparison; there is no config.json in it")
+        runs |= {run.path.resolve(): run for run in found}
+    return sorted(runs.values(), key=_place), failures
+
+
+def kinds(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs that differ in nothing but the seed, under a name that tells them from the others."""
+    found: dict[tuple[str, bytes], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.row, msgspec.json.encode(_compared(run.config))), []).append(run)
+    named: dict[str, list[Run]] = {}
+    for (row, _), members in found.items():
+        alike = [_compared(others[0].config) for (name, _), others in found.items() if name == row]
+        own = _compared(members[0].config)
+        names = [name for name in own if any(other.get(name) != own[name] for other in alike)]
+        label = ", ".join([row, *(f"{name} {own[name]}" for name in names)])
+        label = label if len(label) <= LONGEST else f"{label[:LONGEST]}…"
+        named[label if label not in named else f"{label} ({len(named) + 1})"] = members
+    return named
+
+
+def _compared(config: Config) -> dict[str, Any]:
+    return {name: value for name, value in settings(config).items() if name not in NOT_COMPARED}
+
+
+def _row(config: Config) -> str:
+    own, known = settings(config), EXPERIMENTS.get(config.experiment)
+    for name, wanted in known.rows.items() if known else ():
+        if all(own.get(setting) == value for setting, value in wanted.items()):
+            return name
+    return config.network.init
+
+
+def _place(run: Run) -> tuple[str, int, str, int]:
+    """The order of the paper's tables, then what else there is."""
+    known = EXPERIMENTS.get(run.config.experiment)
+    rows = [*PAPER_INITS, *(known.rows if known else ())]
+    return run.config.experiment, rows.index(run.row) if run.row in rows else len(rows), run.row, run.config.seed
+
+
+def _comparison(folder: Path) -> Iterator[Run]:
+    """The finished runs in a comparison's folder, which are known by the hash of their configuration."""
+    try:
+        paths = sorted(path for path in folder.iterdir() if (path / "config.json").is_file())
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    for path in paths:
+        if path.name.startswith("."):  # being written
+            continue
+        config = read_config(path)
+        job = Job(path.name.rpartition("-seed")[0], config)
+        if job.folder != path.name:
+            raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
+        yield _read(path, config, job.row)
+
+
+def _failures(folder: Path) -> list[Failure]:
+    path = folder / "comparison.json"
+    if not path.is_file():
+        return []
+    try:
+        content = msgspec.json.decode(read_file(path), type=FailedRows)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"{path}: {error}") from None
+    return [
+        Failure(content.experiment, row.init, seed, message)
+        for row in content.rows
+        for seed, message in row.failed.items()
+    ]
+
+
+def _read(path: Path, config: Config, row: str) -> Run:
+    summary = RunFolder(path).summary()
+    if summary is not None:
+        summary = {name: value for name, value in summary.items() if value is not None}
+        if not summary.keys() & {"test_error", "test_perplexity"} or not summary["layers"]:
+            raise DataError(f"{path / 'summary.json'}: has no result, or no layers")
+    return Run(row, config, summary, read_metrics(path / "metrics.jsonl"), path)

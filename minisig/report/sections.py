@@ -1,0 +1,251 @@
+"""What a report says of the runs of one experiment: sentences, tables and charts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from minisig.experiments import EXPERIMENTS, settings
+from minisig.experiments.compare import Job, Result, Row
+from minisig.report.charts import (
+    MOST_LAYERS,
+    MOST_POINTS,
+    NAMES,
+    Chart,
+    Curve,
+    Styles,
+    curve,
+    curves_chart,
+    results_chart,
+    start_chart,
+    start_norms,
+    styles,
+)
+from minisig.report.comparison import UNITS, cells
+from minisig.report.layers import heat_chart, profile, profile_tables, room
+from minisig.report.runs import Failure, Run, kinds
+from minisig.report.tables import Table, network, number
+from minisig.report.thinning import spread
+from minisig.report.verdicts import comparison_verdict, run_verdict
+
+MOST_LINES = 20  # of a table behind a chart
+PARTS = {"train": "training", "valid": "validation", "test": "test"}
+
+
+@dataclass(frozen=True)
+class View:
+    """A chart with its numbers."""
+
+    name: str  # within the section
+    title: str
+    chart: Chart
+    table: Table
+    log: Sequence[str] = ()  # axes that can be switched to a logarithmic scale
+
+
+@dataclass(frozen=True)
+class Section:
+    heading: str
+    what: str
+    verdict: Sequence[str]
+    results: Table
+    styles: Styles
+    views: Sequence[View]
+    profiles: Sequence[Mapping[str, Any]]  # one for each run, of which the page shows one at a time
+    tables: Mapping[str, Table]  # behind the charts of the first profile; the page rewrites them for the others
+    configuration: Table
+    commands: Sequence[str]
+    notes: Sequence[str]
+    runs: Table | None = None
+    failures: Sequence[str] = field(default=())
+
+
+def section(
+    runs: Sequence[Run], failures: Sequence[Failure], repeat: Callable[[Sequence[Run]], Sequence[str]]
+) -> Section:
+    """Of runs of the same experiment; `repeat` gives the commands that would make them again."""
+    found = kinds(runs)
+    one = runs[0]
+    looks = styles(PARTS.values() if len(runs) == 1 else found)
+    columns, frames = room(runs)
+    profiles = [
+        {"name": f"{name}, seed {run.config.seed}", "heat_chart": heat_chart(run.metrics, columns)}
+        | profile(run.metrics, frames)
+        for name, members in found.items()
+        for run in members
+    ]
+    common: dict[str, Any] = {
+        "styles": looks,
+        "profiles": profiles,
+        "tables": profile_tables(profiles[0]),
+        "configuration": _configuration(runs),
+        "commands": repeat(runs),
+        "notes": _notes(runs, columns, frames),
+        "failures": [f"{failure.row}, seed {failure.seed}: {failure.message}" for failure in failures],
+    }
+    if len(runs) == 1:
+        views = _losses(one, looks)
+        shown = [style for style in looks if any(style in _drawn(view) for view in views)]
+        common["styles"] = {name: looks[name] for name in shown}
+        heading = f"{one.config.experiment}, {one.row}, seed {one.config.seed}"
+        return Section(heading, network(one.config), run_verdict(one), _facts(one), views=views, **common)
+    metric = _metric(runs)
+    rows = [_row(name, members, metric) for name, members in found.items()]
+    inits = all(name == members[0].config.network.init for name, members in found.items())
+    kind = f"{len(found)} {'initializations' if inits else 'kinds of network'}" if len(found) > 1 else one.row
+    return Section(
+        f"{one.config.experiment}: {kind}, {len(runs)} runs",
+        network(one.config, init=False),
+        comparison_verdict(rows, found, len(failures)),
+        _comparison(rows, metric),
+        views=[*_results(rows, looks, metric), *_learning(found, looks), _start(found, looks)],
+        runs=_runs(found, metric),
+        **common,
+    )
+
+
+def _metric(runs: Sequence[Run]) -> str:
+    known = EXPERIMENTS.get(runs[0].config.experiment)
+    if known:
+        return known.metric
+    return next((name for run in runs for name in UNITS if name in (run.summary or {})), "test_error")
+
+
+def _row(name: str, runs: Sequence[Run], metric: str) -> Row:
+    known = EXPERIMENTS.get(runs[0].config.experiment)
+    results = [
+        Result(Job(run.row, run.config), run.summary, ()) for run in runs if run.summary and metric in run.summary
+    ]
+    return Row(name, results, metric, known.paper.get(runs[0].row) if known else None, {})
+
+
+def _comparison(rows: Sequence[Row], metric: str) -> Table:
+    """The table of `minisig compare`; without the paper's columns where the paper has nothing."""
+    width = 4 if any(row.paper for row in rows) else 2
+    head = ["network", f"{UNITS[metric]}, mean ± deviation", "paper", "difference"]
+    return Table(head[:width], [cells(row)[:width] for row in rows])
+
+
+def _losses(run: Run, looks: Styles) -> list[View]:
+    """The losses of one run in one chart, its errors in another, its recall in a third."""
+    views = []
+    for kind in ("loss", "error", "recall"):
+        curves = [curve(PARTS[part], [run], f"{part}_{kind}") for part in PARTS]
+        present = [one for one in curves if one]
+        if present:
+            unit = kind if kind == "loss" else f"{kind} %"
+            views.append(_over_iterations(kind, unit.capitalize(), unit, present, looks))
+    return views
+
+
+def _learning(found: Mapping[str, Sequence[Run]], looks: Styles) -> list[View]:
+    views = []
+    for scalar, unit in NAMES.items():
+        curves = [curve(name, runs, scalar) for name, runs in found.items()]
+        present = [one for one in curves if one]
+        if present:
+            views.append(_over_iterations(scalar, unit.capitalize(), unit, present, looks))
+    return views
+
+
+def _over_iterations(name: str, title: str, unit: str, curves: Sequence[Curve], looks: Styles) -> View:
+    iterations = reduce(np.intersect1d, [one.iterations for one in curves])
+    if not iterations.size:
+        iterations = curves[0].iterations
+    lines = []
+    for iteration in iterations[spread(len(iterations), MOST_LINES)].tolist():
+        places = [np.searchsorted(one.iterations, iteration) for one in curves]
+        values = [
+            one.mean[i] if i < len(one.mean) and one.iterations[i] == iteration else None
+            for one, i in zip(curves, places, strict=True)
+        ]
+        lines.append([f"{iteration:,}", *map(number, values)])
+    table = Table(["iteration", *(one.name for one in curves)], lines)
+    return View(name, title, curves_chart(curves, looks, unit), table, ("x", "y"))
+
+
+def _results(rows: Sequence[Row], looks: Styles, metric: str) -> list[View]:
+    values = {row.name: row.values for row in rows if row.values}
+    if not values:
+        return []
+    paper = {row.name: row.paper[0] for row in rows if row.paper and row.values}
+    table = Table(["network", "each run"], [[name, ", ".join(map(number, each))] for name, each in values.items()])
+    unit = UNITS[metric]
+    return [View("results", f"{unit.capitalize()} of every run", results_chart(values, looks, paper, unit), table, "x")]
+
+
+def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
+    norms = {name: dict(zip(*start_norms(runs), strict=True)) for name, runs in found.items()}
+    layers = dict.fromkeys(layer for of_layers in norms.values() for layer in of_layers)
+    rows = [[layer, *(number(of_layers.get(layer)) for of_layers in norms.values())] for layer in layers]
+    title = "Gradient norm of every layer before training"
+    return View("start", title, start_chart(found, looks), Table(["layer", *norms], rows), ("y",))
+
+
+def _facts(run: Run) -> Table:
+    summary = run.summary or {}
+    names = {
+        "test_error": "test error %",
+        "test_perplexity": "test perplexity",
+        "test_recall": "test recall %",
+        "test_loss": "test loss",
+        "valid_loss": "validation loss",
+        "train_loss": "training loss",
+    }
+    rows = [[name, f"{summary[key]:.4g}"] for key, name in names.items() if key in summary]
+    rows += [[f"baseline: {name}", f"{value:.4g}"] for name, value in summary.get("baselines", {}).items()]
+    if summary:
+        rows += [
+            ["iterations", f"{summary['iterations']:,}"],
+            ["selected at iteration", f"{summary['best_iteration']:,}"],
+            ["parameters", f"{summary['parameters']:,}"],
+            ["seconds", f"{summary['seconds']:.1f}"],
+        ]
+    else:
+        rows.append(["iterations so far", f"{run.metrics.iterations[-1]:,} of {run.config.iterations:,}"])
+    return Table(["quantity", "value"], rows)
+
+
+def _runs(found: Mapping[str, Sequence[Run]], metric: str) -> Table:
+    rows = []
+    for name, members in found.items():
+        for run in members:
+            done = run.summary or {}
+            figures = [number(done.get(key)) for key in (metric, "test_loss", "valid_loss", "train_loss")]
+            best = f"{done['best_iteration']:,}" if done else "not finished"
+            rows.append([f"{name}, seed {run.config.seed}", *figures, best, number(done.get("seconds")), run.path.name])
+    head = ["run", UNITS[metric], "test loss", "validation loss", "training loss", "selected at", "seconds", "folder"]
+    return Table(head, rows)
+
+
+def _configuration(runs: Sequence[Run]) -> Table:
+    """Every setting; where the runs differ, all the values it has."""
+    values: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for name, value in settings(run.config).items():
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            values.setdefault(name, {})["–" if value is None else text] = None
+    return Table(["setting", "value"], [[name, " | ".join(found)] for name, found in values.items()])
+
+
+def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:
+    longest = max(len(run.metrics.iterations) for run in runs)
+    deepest = max(len(run.metrics.layers) for run in runs)
+    notes = []
+    if longest > MOST_POINTS:
+        notes.append(
+            f"Of {longest:,} logged iterations a curve is drawn through at most {MOST_POINTS:,}: the lowest and the "
+            f"highest of every stretch, so that no peak is lost."
+        )
+    for what, most in {"The heat map": columns, "The slider": frames}.items():
+        if longest > most:
+            notes.append(f"{what} shows {most:,} of the {longest:,} logged iterations, evenly spread.")
+    if deepest > MOST_LAYERS:
+        notes.append(f"{MOST_LAYERS} of {deepest:,} layers are shown, evenly spread, the first and the last included.")
+    return notes
+
+
+def _drawn(view: View) -> set[str]:
+    return {trace["legendgroup"] for trace in view.chart["data"]}
