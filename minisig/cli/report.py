@@ -12,12 +12,12 @@ from minisig.cli.options import as_json, not_empty
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(dir_okay=False),
     callback=not_empty,
     help="File to write.  [default: report.html in PATH, or here if there are several]",
 )
 @as_json
-def report(paths: tuple[Path, ...], out: Path | None, json_: bool) -> None:
+def report(paths: tuple[Path, ...], out: str | None, json_: bool) -> None:
     """Curves, gradients and tables of runs or comparisons as one HTML file, which needs no network.
 
     PATH is the folder of a run, or of a comparison. `train` and `compare`
@@ -32,9 +32,9 @@ def report(paths: tuple[Path, ...], out: Path | None, json_: bool) -> None:
     from minisig.cli.repeat import commands
     from minisig.report.page import write_report
 
-    out = out or (paths[0] if len(paths) == 1 else Path()) / "report.html"
-    runs = write_report(paths, out, commands)
-    click.echo(json.dumps({"report": str(out), "runs": runs}) if json_ else str(out))
+    path = Path(out) if out else (paths[0] if len(paths) == 1 else Path()) / "report.html"
+    runs = write_report(paths, path, commands)
+    click.echo(json.dumps({"report": str(path), "runs": runs}) if json_ else str(path))
 
 
 def report_beside(folder: Path) -> str | None:

@@ -23,8 +23,8 @@ MOST_POINTS = 1000  # of a curve …
 ALL_POINTS = 60_000  # … and of all curves of a chart
 MOST_LAYERS = 300
 DASHES = ("solid", "dash", "dot")  # one after the other when all colours are in use
-NUMBERS = {"tickformat": "~g", "nticks": 8, "automargin": True}  # axes of them, logarithmic or not
-LAYERS = {"type": "category", "automargin": True}
+NUMBERS = {"tickformat": "~g", "automargin": True}  # axes of them, logarithmic or not
+LAYERS: dict[str, Any] = {"type": "category", "automargin": True}
 NAMES = {
     "train_loss": "training loss",
     "valid_loss": "validation loss",
@@ -150,41 +150,49 @@ def results_chart(
     }
 
 
-def start_chart(found: Mapping[str, Sequence[Run]], styles: Styles) -> Chart:
-    """Gradient norm of every layer at the first iteration, mean over the seeds."""
-    traces = []
-    for name, runs in found.items():
-        colour, dash = styles[name]
-        layers, norms = start_norms(runs)
-        traces.append(
+def start_chart(norms: Mapping[str, Mapping[str, float]], styles: Styles) -> Chart:
+    """Gradient norm of every layer before training."""
+    return {
+        "data": [
             {
                 "type": "scatter",
                 "mode": "lines+markers",
                 "name": plain(name),
                 "legendgroup": name,
-                "x": [plain(layer) for layer in layers],
-                "y": short(norms),
-                "line": {"color": colour, "dash": dash, "width": 2},
-                "marker": {"color": colour, "size": 6},
+                "x": [plain(layer) for layer in of_layers],
+                "y": short(of_layers.values()),
+                "line": {"color": styles[name][0], "dash": styles[name][1], "width": 2},
+                "marker": {"color": styles[name][0], "size": 6},
                 "hovertemplate": "%{fullData.name}<br>%{x}<br>%{y:.3e}<extra></extra>",
             }
-        )
-    return {
-        "data": traces,
+            for name, of_layers in norms.items()
+        ],
         "layout": {
-            "xaxis": LAYERS,
+            "xaxis": LAYERS | {"categoryarray": [plain(layer) for layer in by_depth(norms.values())]},
             "yaxis": {"title": {"text": "gradient norm"}, "type": "log"} | NUMBERS,
         },
     }
 
 
-def start_norms(runs: Sequence[Run]) -> tuple[list[str], list[float]]:
-    """The layers that a chart has room for, and their gradient norms at the first iteration, mean over the seeds."""
+def start_norms(runs: Sequence[Run]) -> dict[str, float]:
+    """Gradient norms at the first iteration, mean over the seeds, of the layers that a chart has room for."""
     first = runs[0].metrics
     kept = spread(len(first.layers), MOST_LAYERS)
     alike = [run.metrics.norms[0, kept] for run in runs if run.metrics.layers == first.layers]
     with np.errstate(over="ignore"):
-        return [first.layers[i] for i in kept], np.mean(alike, axis=0).tolist()
+        return {first.layers[i]: norm for i, norm in zip(kept, np.mean(alike, axis=0).tolist(), strict=True)}
+
+
+def by_depth(networks: Iterable[Iterable[str]]) -> list[str]:
+    """The layers of several networks, input first.
+
+    >>> by_depth([["embedding", "rnn0", "dense"], ["embedding", "lstm0", "dense"]])
+    ['embedding', 'rnn0', 'lstm0', 'dense']
+    """
+    depths: dict[str, float] = {}
+    for layers in map(list, networks):
+        depths = {layer: i / max(len(layers) - 1, 1) for i, layer in enumerate(layers)} | depths
+    return sorted(depths, key=depths.__getitem__)
 
 
 def plain(text: str) -> str:

@@ -16,6 +16,8 @@ from minisig.report.thinning import spread
 MOST_CELLS = 150_000  # of all heat maps of a section together, and of all sliders
 MOST_COLUMNS = 7  # iterations in the table behind a heat map
 
+Rows = Sequence[Sequence[float | None]]  # of iterations by layers
+
 
 def room(runs: Sequence[Run]) -> tuple[int, int]:
     """Iterations that every heat map, and every slider, has room for."""
@@ -73,11 +75,11 @@ def profile(metrics: Metrics, frames: int) -> dict[str, Any]:
         "means": means,
         "stds": stds,
         "norms_chart": _norms_chart(layers, norms),
-        "activities_chart": _activities_chart(activities, means[0], stds[0]) if activities else None,
+        "activities_chart": _activities_chart(activities, means, stds) if activities else None,
     }
 
 
-def _norms_chart(layers: Sequence[str], norms: Sequence[Sequence[float | None]]) -> Chart:
+def _norms_chart(layers: Sequence[str], norms: Rows) -> Chart:
     """The norms at the iteration that the slider shows, and for comparison those at the first."""
     positive = [norm for row in norms for norm in row if norm]
     low, high = (log10(min(positive)), log10(max(positive))) if positive else (-1.0, 0.0)
@@ -107,7 +109,11 @@ def _norms_chart(layers: Sequence[str], norms: Sequence[Sequence[float | None]])
     }
 
 
-def _activities_chart(activities: Sequence[str], means: Sequence[Any], stds: Sequence[Any]) -> Chart:
+def _activities_chart(activities: Sequence[str], means: Rows, stds: Rows) -> Chart:
+    pairs = [pair for row in zip(means, stds, strict=True) for pair in zip(*row, strict=True)]
+    ends = [end for mean, std in pairs if mean is not None and std is not None for end in (mean - std, mean + std)]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    margin = (high - low) / 20 or 0.1
     return {
         "data": [
             {
@@ -115,14 +121,21 @@ def _activities_chart(activities: Sequence[str], means: Sequence[Any], stds: Seq
                 "mode": "lines+markers",
                 "name": "activities, mean ± deviation",
                 "x": [plain(name) for name in activities],
-                "y": list(means),
-                "error_y": {"type": "data", "array": list(stds), "color": COLOURS[0], "thickness": 1.5},
+                "y": means[0],
+                "error_y": {"type": "data", "array": stds[0], "color": COLOURS[0], "thickness": 1.5},
                 "line": {"color": COLOURS[0], "width": 2},
                 "marker": {"color": COLOURS[0], "size": 7},
                 "hovertemplate": "%{x}<br>%{y:.3f} ± %{error_y.array:.3f}<extra></extra>",
             }
         ],
-        "layout": {"xaxis": LAYERS, "yaxis": {"title": {"text": "activity, mean ± deviation"}, "type": "linear"}},
+        "layout": {
+            "xaxis": LAYERS,
+            "yaxis": {
+                "title": {"text": "activity, mean ± deviation"},
+                "type": "linear",
+                "range": [low - margin, high + margin],
+            },
+        },
     }
 
 

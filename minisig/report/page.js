@@ -30,6 +30,7 @@ function axis(given) {
     color: css("--ink"),
     gridcolor: css("--grid"),
     linecolor: css("--grid"),
+    nticks: given.type === "log" ? 4 : 8, // with more, plotly labels all of 1 … 9 in every decade, on top of each other
     zeroline: false,
     ticks: "",
   };
@@ -43,7 +44,7 @@ function draw(id) {
   const layout = {
     height: narrow ? 290 : 340,
     ...figure.layout,
-    ...(printing ? { width: element.clientWidth } : { autosize: true }),
+    ...(printing ? { width: element.clientWidth, height: 250 } : { autosize: true }),
     xaxis: axis(figure.layout.xaxis),
     yaxis: axis(figure.layout.yaxis),
     paper_bgcolor: "rgba(0,0,0,0)",

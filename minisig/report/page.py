@@ -51,11 +51,11 @@ def write_report(paths: Sequence[Path], out: Path, repeat: Repeat) -> int:
 
 
 def render(sections: Sequence[Section]) -> str:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MinisigError("a report needs plotly and Jinja2: pip install 'minisig[viz]'") from None
+    if not can_report():
+        raise MinisigError("a report needs plotly and Jinja2: pip install 'minisig[viz]'")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
     environment = Environment(
         loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

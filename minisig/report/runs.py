@@ -111,7 +111,7 @@ def _comparison(folder: Path) -> Iterator[Run]:
             continue
         config = read_config(path)
         job = Job(path.name.rpartition("-seed")[0], config)
-        if job.folder != path.name:
+        if job.folder != path.name or job.row not in (config.network.init, _row(config)):
             raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
         yield _read(path, config, job.row)
 

@@ -16,6 +16,7 @@ from minisig.report.charts import (
     Chart,
     Curve,
     Styles,
+    by_depth,
     curve,
     curves_chart,
     results_chart,
@@ -177,11 +178,12 @@ def _results(rows: Sequence[Row], looks: Styles, metric: str) -> list[View]:
 
 
 def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
-    norms = {name: dict(zip(*start_norms(runs), strict=True)) for name, runs in found.items()}
-    layers = dict.fromkeys(layer for of_layers in norms.values() for layer in of_layers)
-    rows = [[layer, *(number(of_layers.get(layer)) for of_layers in norms.values())] for layer in layers]
+    norms = {name: start_norms(runs) for name, runs in found.items()}
+    rows = [
+        [layer, *(number(of_layers.get(layer)) for of_layers in norms.values())] for layer in by_depth(norms.values())
+    ]
     title = "Gradient norm of every layer before training"
-    return View("start", title, start_chart(found, looks), Table(["layer", *norms], rows), ("y",))
+    return View("start", title, start_chart(norms, looks), Table(["layer", *norms], rows), ("y",))
 
 
 def _facts(run: Run) -> Table:
@@ -213,9 +215,11 @@ def _runs(found: Mapping[str, Sequence[Run]], metric: str) -> Table:
     for name, members in found.items():
         for run in members:
             done = run.summary or {}
-            figures = [number(done.get(key)) for key in (metric, "test_loss", "valid_loss", "train_loss")]
+            figures = [number(done.get(key)) for key in ("test_loss", "valid_loss", "train_loss")]
             best = f"{done['best_iteration']:,}" if done else "not finished"
-            rows.append([f"{name}, seed {run.config.seed}", *figures, best, number(done.get("seconds")), run.path.name])
+            what = f"{done[metric]:.2f}" if metric == "test_error" and done else number(done.get(metric))
+            seconds = f"{done['seconds']:.1f}" if done else "–"
+            rows.append([f"{name}, seed {run.config.seed}", what, *figures, best, seconds, run.path.name])
     head = ["run", UNITS[metric], "test loss", "validation loss", "training loss", "selected at", "seconds", "folder"]
     return Table(head, rows)
 
@@ -225,9 +229,15 @@ def _configuration(runs: Sequence[Run]) -> Table:
     values: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, value in settings(run.config).items():
-            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            values.setdefault(name, {})["–" if value is None else text] = None
+            values.setdefault(name, {})[_setting(value)] = None
     return Table(["setting", "value"], [[name, " | ".join(found)] for name, found in values.items()])
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        alike = len(value) > 1 and len(set(value)) == 1
+        return f"{len(value)} × {value[0]}" if alike else ", ".join(map(str, value))
+    return "–" if value is None else str(value)
 
 
 def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:

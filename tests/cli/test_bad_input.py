@@ -22,6 +22,7 @@ GOOD = {
     "train": ["xor", "--iterations", "2"],
     "compare": ["xor", "--init", "lecun", "--seeds", "1", "--iterations", "2"],
     "inspect": ["xor"],
+    "report": ["nosuch"],
     "data fetch": ["mnist"],
     "data verify": ["mnist"],
     "data show": ["digits", "--set", "data.augment={}"],

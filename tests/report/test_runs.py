@@ -1,0 +1,113 @@
+"""Which runs a report is about, and under which names."""
+
+import json
+import shutil
+
+import pytest
+
+from minisig.errors import DataError
+from minisig.report.runs import kinds, read_paths
+
+
+def test_a_run_is_read_whole(one):
+    ((run,), failures) = read_paths([one])
+    assert (run.row, run.config.seed, run.path, failures) == ("random+ep", 0, one, [])
+    assert run.summary == json.loads((one / "summary.json").read_text())
+
+
+def test_a_comparison_is_its_runs_in_the_order_of_the_paper(several):
+    runs, _ = read_paths([several])
+    assert [(run.row, run.config.seed) for run in runs] == [
+        *(("random+ep", 0), ("random+ep", 1)),
+        *(("lecun", 0), ("lecun", 1)),
+    ]
+
+
+def test_a_run_that_is_named_twice_is_read_once(one, several):
+    runs, _ = read_paths([one, several, one, several / ".." / several.name])
+    assert len(runs) == 5
+
+
+def test_runs_that_differ_in_the_seed_alone_are_of_one_kind(several):
+    runs, _ = read_paths([several])
+    assert {name: len(members) for name, members in kinds(runs).items()} == {"random+ep": 2, "lecun": 2}
+
+
+def test_runs_of_one_initialization_are_told_apart_by_what_differs(one, written, records):
+    longer = written(records, {"iterations": 90, "optimizer.clip": None})
+    runs, _ = read_paths([one, longer])
+    assert list(kinds(runs)) == [
+        "random+ep, optimizer.clip 2.0, iterations 60",
+        "random+ep, optimizer.clip None, iterations 90",
+    ]
+
+
+def test_kinds_whose_long_names_are_alike_are_kept_apart(written, records):
+    sizes = [[5] * 100 + [last] for last in (6, 7)]
+    folders = [written(records, {"network.hidden": size}, name=str(size[-1])) for size in sizes]
+    runs, _ = read_paths(folders)
+    assert [len(members) for members in kinds(runs).values()] == [1, 1]
+    assert max(map(len, kinds(runs))) < 100
+
+
+def test_an_experiments_own_row_is_known_by_its_settings(written, records):
+    folder = written(
+        records, {"experiment": "mnist-deep", "network.activation": "scaled-tanh", "network.init": "lecun"}
+    )
+    ((run,), _) = read_paths([folder])
+    assert run.row == "scaled-tanh"
+
+
+def test_a_run_that_has_not_finished_has_no_summary(written, records):
+    ((run,), _) = read_paths([written(records)])
+    assert run.summary is None
+
+
+def test_failures_of_a_comparison_are_told(several, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(several, folder)
+    rows = [{"init": "lsuv", "failed": {"1": "diverged"}}, {"init": "lecun", "failed": {}}]
+    (folder / "comparison.json").write_text(json.dumps({"experiment": "digits", "rows": rows}))
+    _, (failure,) = read_paths([folder])
+    assert (failure.row, failure.seed, failure.message) == ("lsuv", "1", "diverged")
+
+
+def test_a_folder_that_is_not_named_after_its_configuration_is_refused(several, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(several, folder)
+    first = next(path for path in folder.iterdir() if path.name.startswith("lecun"))
+    first.rename(folder / first.name.replace("lecun", "lsuv"))
+    with pytest.raises(DataError, match="not that of the run it is named after"):
+        read_paths([folder])
+
+
+SUMMARY = {"layers": [], "test_error": None, "seconds": 10**400, "experiment": 5, "baselines": {"a": None}}
+
+
+@pytest.mark.parametrize("field", SUMMARY)
+def test_a_summary_that_no_run_writes_is_refused(one, tmp_path, field):
+    folder = tmp_path / "copy"
+    shutil.copytree(one, folder)
+    summary = json.loads((one / "summary.json").read_text()) | {field: SUMMARY[field]}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    with pytest.raises(DataError, match=r"summary\.json"):
+        read_paths([folder])
+
+
+@pytest.mark.parametrize("name", ["config.json", "summary.json", "metrics.jsonl", "comparison.json"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff", b"null", b"[" * 100_000], ids=lambda content: ascii(content[:4])
+)
+def test_damaged_files_are_refused(one, several, tmp_path, name, content):
+    folder = tmp_path / "copy"
+    shutil.copytree(several if name == "comparison.json" else one, folder)
+    (folder / name).write_bytes(content)
+    with pytest.raises(DataError, match=name.replace(".", r"\.")):
+        read_paths([folder])
+
+
+@pytest.mark.parametrize("name", ["nosuch", "empty"])
+def test_a_folder_that_is_not_there_or_empty_is_refused(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=name):
+        read_paths([tmp_path / name])
