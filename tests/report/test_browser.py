@@ -1,0 +1,320 @@
+"""The report in a real browser: it draws, its switches work, nothing hostile runs and nothing is requested.
+
+Needs Debian's chromium and chromium-driver, or others of the same names in the path.
+"""
+
+import base64
+import json
+import shutil
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from minisig.report.page import write_report
+
+pytest.importorskip("jinja2")
+pytest.importorskip("plotly")
+webdriver = pytest.importorskip("selenium.webdriver")
+
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.select import Select  # noqa: E402
+
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="no chromium and chromedriver in the path")
+
+PHONE, DESKTOP = 390, 1280
+SECONDS = 60  # to draw everything, on a machine that is busy with other things
+
+
+class Chromium:
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, path, width=DESKTOP, scheme="light"):
+        """Load the page, and wait until all is drawn."""
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        for log in ("browser", "performance"):
+            self.driver.get_log(log)
+        self.driver.get(path.as_uri())
+        end = time.monotonic() + SECONDS
+        while self.js("return document.documentElement.dataset.drawn") != "all":
+            assert time.monotonic() < end, self.complaints()
+            time.sleep(0.02)
+
+    def js(self, code, *args):
+        return self.driver.execute_script(code, *args)
+
+    def drawn(self, chart, what):
+        """Of the chart as plotly has it."""
+        return self.js(f"return document.getElementById(arguments[0]).{what}", chart)
+
+    def click(self, selector):
+        self.js("document.querySelector(arguments[0]).click()", selector)
+
+    def table(self, name):
+        """The texts of a table's body."""
+        return self.js(
+            "return [...document.getElementById(arguments[0]).tBodies[0].rows]"
+            ".map(row => [...row.cells].map(cell => cell.textContent))",
+            name,
+        )
+
+    def complaints(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self, page):
+        """Every address that was asked for, but for the page itself and pictures that are data."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        assert page.as_uri() in urls  # the log is on
+        return [url for url in urls if url != page.as_uri() and not url.startswith("data:image/png;")]
+
+    def cpu_seconds(self):
+        """Of the page's main thread."""
+        metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return next(entry["value"] for entry in metrics if entry["name"] == "ThreadTime")
+
+
+@contextmanager
+def started():
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    try:
+        driver.execute_cdp_cmd("Performance.enable", {})
+        yield Chromium(driver)
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def report(one, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "one.html"
+    write_report([one], path, lambda runs: ["minisig train"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def comparison(several, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "several.html"
+    write_report([several], path, lambda runs: ["minisig compare digits"])
+    return path
+
+
+@pytest.fixture
+def shot(browser, tmp_path):
+    """A picture of the whole page; look at it with `pytest --basetemp`."""
+
+    def take(name):
+        picture = browser.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+        content = base64.b64decode(picture["data"])
+        (tmp_path / f"{name}.png").write_bytes(content)
+        return content
+
+    return take
+
+
+def colours(png):
+    """How many different colours a picture has, and the commonest."""
+    image = pytest.importorskip("PIL.Image")
+    from io import BytesIO
+
+    counts = image.open(BytesIO(png)).convert("RGB").getcolors(2**24)
+    return len(counts), max(counts)[1]
+
+
+def test_a_run_is_drawn_without_a_complaint_or_a_request(browser, report):
+    browser.open(report)
+    charts = browser.js("return [...document.querySelectorAll('.chart')].map(c => [c.id, c.data.length])")
+    assert charts == [["s0-loss", 2], ["s0-error", 1], ["s0-norms", 2], ["s0-activities", 1], ["s0-heat", 1]]
+    assert browser.js("return document.querySelectorAll('.chart .main-svg').length") >= 5
+    assert browser.complaints() == []
+    assert browser.requests(report) == []
+
+
+def test_what_is_drawn_is_what_was_logged(browser, report, records):
+    browser.open(report)
+    assert browser.drawn("s0-loss", "data[0].x") == [record["iteration"] for record in records]
+    assert browser.drawn("s0-loss", "data[0].y") == pytest.approx([r["train_loss"] for r in records], rel=1e-4)
+
+
+def test_the_slider_moves_the_profile_and_its_table_by_keyboard(browser, report, records):
+    browser.open(report)
+    slider = browser.driver.find_element(By.ID, "s0-slider")
+    slider.send_keys(Keys.END)
+    last = records[-1]
+    assert browser.js("return document.getElementById('s0-iteration').textContent") == "60"
+    assert slider.get_attribute("aria-valuetext") == "iteration 60"
+    norms = last["gradient_norm"]
+    assert browser.drawn("s0-norms", "data[1].y") == pytest.approx([*norms.values()], rel=1e-4)
+    assert browser.drawn("s0-norms", "data[0].y") == pytest.approx([*records[0]["gradient_norm"].values()], rel=1e-4)
+    assert browser.table("s0-norms-table") == [
+        [layer, f"{records[0]['gradient_norm'][layer]:.2e}", f"{norm:.2e}"] for layer, norm in norms.items()
+    ]
+    means, stds = last["activation_mean"], last["activation_std"]
+    assert browser.drawn("s0-activities", "data[0].error_y.array") == pytest.approx([*stds.values()], rel=1e-4)
+    assert browser.table("s0-activities-table") == [[name, f"{means[name]:.3f}", f"{stds[name]:.3f}"] for name in means]
+    slider.send_keys(Keys.ARROW_LEFT)
+    assert browser.js("return document.getElementById('s0-iteration').textContent") == "55"
+
+
+def test_the_scale_of_an_axis_is_switched_and_back(browser, report):
+    browser.open(report)
+    for axis, before, after in (("y", "log", "linear"), ("x", "linear", "log")):
+        switch = f"[data-chart='s0-loss'][data-log='{axis}']"
+        assert browser.drawn("s0-loss", f"_fullLayout.{axis}axis.type") == before
+        browser.click(switch)
+        assert browser.drawn("s0-loss", f"_fullLayout.{axis}axis.type") == after
+        browser.click(switch)
+        assert browser.drawn("s0-loss", f"_fullLayout.{axis}axis.type") == before
+
+
+def test_an_initialization_is_hidden_in_every_chart_and_shown_again(browser, comparison):
+    browser.open(comparison)
+
+    def drawn(name):
+        """How many curves, bands and rows of points of this name are on the page."""
+        return browser.js(
+            """return [...document.querySelectorAll('.chart')].flatMap(chart => chart._fullData)
+            .filter(trace => trace.visible && trace.legendgroup === arguments[0]).length""",
+            name,
+        )
+
+    def elements():
+        return browser.js("return document.querySelectorAll('.chart .scatterlayer .trace').length")
+
+    before = elements()
+    assert (drawn("lecun"), drawn("random+ep")) == (8, 8)  # results, three curves, their bands, before training
+    browser.driver.find_element(By.CSS_SELECTOR, "[data-group='lecun']").send_keys(Keys.SPACE)
+    assert (drawn("lecun"), drawn("random+ep"), elements()) == (0, 8, before - 8)
+    browser.click("[data-group='lecun']")
+    assert (drawn("lecun"), drawn("random+ep"), elements()) == (8, 8, before)
+    assert browser.complaints() == []
+
+
+def test_another_run_of_a_comparison_can_be_chosen(browser, comparison, several):
+    browser.open(comparison)
+    folder = next(several.glob("lecun-seed1-*"))
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    Select(browser.driver.find_element(By.CSS_SELECTOR, "[data-runs]")).select_by_visible_text("lecun, seed 1")
+    first = lines[0]["gradient_norm"]
+    assert browser.drawn("s0-norms", "data[1].y") == pytest.approx([*first.values()], rel=1e-4)
+    assert browser.table("s0-norms-table") == [[name, f"{norm:.2e}", f"{norm:.2e}"] for name, norm in first.items()]
+    rows = browser.drawn("s0-heat", "data[0].customdata")
+    assert [row[-1] for row in rows] == pytest.approx([*lines[-1]["gradient_norm"].values()], rel=1e-4)
+    assert [row[-1] for row in browser.table("s0-heat-table")] == [
+        f"{norm:.2e}" for norm in lines[-1]["gradient_norm"].values()
+    ]
+
+
+@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_the_screen_in_light_and_dark(browser, comparison, shot, width, scheme):
+    browser.open(comparison, width, scheme)
+    assert browser.js("return document.documentElement.scrollWidth <= innerWidth")
+    wide = browser.js("return [...document.querySelectorAll('.chart')].map(c => c.scrollWidth > c.clientWidth + 1)")
+    assert not any(wide)
+    count, commonest = colours(shot(f"{scheme}-{width}"))
+    assert count > 50
+    assert (sum(commonest) > 600) == (scheme == "light")
+    ink = browser.drawn("s0-train_loss", "_fullLayout.font.color")
+    assert (ink == "#1b1b1b") == (scheme == "light")
+
+
+def test_it_is_printed_on_white_within_the_margins(browser, report):
+    browser.open(report, DESKTOP, "dark")
+    seen = """window.seen = []; addEventListener('beforeprint', () => seen.push(
+        ...[...document.querySelectorAll('.chart')].map(c => [c._fullLayout.width, c._fullLayout.font.color])))"""
+    browser.js(seen)
+    paper = {"paperWidth": 8.27, "paperHeight": 11.69}
+    pdf = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", paper)["data"])
+    assert pdf.startswith(b"%PDF")
+    drawn = browser.js("return seen")
+    assert len(drawn) == 5
+    assert all(width <= 680 and ink == "#1b1b1b" for width, ink in drawn)
+    assert browser.drawn("s0-loss", "_fullLayout.font.color") == "#e8e8e8"
+
+
+EVIL = "http://127.0.0.1:9/evil"
+HOSTILE = (
+    f"</script><script>window.hit=1</script><img src={EVIL} onerror=window.hit=1><a href='{EVIL}'>x</a>"
+    "\"'`${window.hit=1}{{7*7}}%{x}../../etc/passwd\u2028\u202e"
+)
+
+
+def test_a_malicious_run_is_shown_and_does_nothing(browser, one, records, written, tmp_path):
+    layers = {f"{HOSTILE}{i}": 10.0 ** (300 * (-1) ** i) for i in range(3)}
+    lines = [
+        {"iteration": i, "train_loss": 1e308, "valid_loss": 1e-308, "gradient_norm": layers}
+        | {"activation_mean": layers, "activation_std": layers}
+        for i in (1, 2, 10**9)
+    ]
+    summary = json.loads((one / "summary.json").read_text())
+    summary |= {"experiment": HOSTILE, "init": HOSTILE, "baselines": {HOSTILE: 1.0}, "test_perplexity": 1e308}
+    summary["layers"] = [{"name": HOSTILE, "gradient_norm_first": 1e308, "gradient_norm_last": 1e-308}]
+    names = ("experiment", "network.init", "network.activation", "backend", "dtype", "data.source", "data.path")
+    folders = [
+        written(lines, dict.fromkeys(names, HOSTILE) | {"seed": seed, "iterations": 60 + seed % 2}, summary, str(seed))
+        for seed in range(3)
+    ]
+    page = tmp_path / "evil.html"
+    write_report(folders, page, lambda runs: [HOSTILE])
+    browser.open(page)
+    browser.js("document.querySelectorAll('details').forEach(d => d.open = true)")
+    for box in browser.js("return [...document.querySelectorAll('input[type=checkbox]')]"):
+        browser.js("arguments[0].click()", box)
+    browser.driver.find_element(By.ID, "s0-slider").send_keys(Keys.END)
+    assert browser.js("return window.hit === undefined")
+    assert browser.js("return document.querySelectorAll('img, iframe, a, script:not([type])').length") == 2
+    assert HOSTILE[:30] in browser.js("return document.querySelector('h1').textContent")
+    assert HOSTILE[:30] in browser.table("s0-norms-table")[0][0]
+    assert browser.complaints() == []
+    assert browser.requests(page) == []
+
+
+def test_the_policy_stops_what_would_get_into_the_page(browser, report):
+    """Should the escaping ever fail."""
+    browser.open(report)
+    browser.js(
+        f"""window.refused = []; addEventListener('securitypolicyviolation', e => refused.push(e.effectiveDirective));
+        const script = document.createElement('script'); script.textContent = 'window.hit = 1';
+        document.body.append(script); new Image().src = '{EVIL}'; fetch('{EVIL}').catch(() => 0);"""
+    )
+    time.sleep(0.2)
+    assert browser.js("return window.hit === undefined")
+    assert {*browser.js("return refused")} == {"script-src-elem", "img-src", "connect-src"}
+
+
+def test_a_hundred_thousand_logged_steps_open_in_two_seconds(written, tmp_path):
+    """In a browser that starts anew, by its processor time: this machine may be busy with other things."""
+    steps, layers = 100_000, 9
+    norms = [{f"dense{k}": 1.1 ** (i % 50) / 3.7**k for k in range(layers)} for i in range(50)]
+    bodies = [
+        json.dumps({"train_loss": 2 / (1 + i), "gradient_norm": norm, "activation_mean": norm, "activation_std": norm})
+        for i, norm in enumerate(norms)
+    ]
+    lines = (f'{{"iteration": {i}, {bodies[i % 50][1:]}\n' for i in range(1, steps + 1))
+    folder = written(lines, {"iterations": steps, "network.hidden": [100] * (layers - 1)})
+    page = tmp_path / "long.html"
+    write_report([folder], page, lambda runs: [])
+    assert page.stat().st_size < 10e6
+    with started() as chromium:
+        chromium.open(page)
+        seconds = chromium.cpu_seconds()
+        assert chromium.drawn("s0-heat", "data[0].x.length") == 400
+        assert chromium.complaints() == []
+    assert seconds < 2, f"{seconds:.2f} s"
