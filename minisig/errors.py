@@ -45,6 +45,15 @@ class Interrupted(MinisigError):
         self.exit_code = 128 + signal
 
 
+def printable(text: str) -> str:
+    """The text with what is not meant to be seen, such as commands to a terminal, spelt out.
+
+    >>> printable("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def require_known(kind: str, name: str, known: Collection[str]) -> None:
     """Raise UsageError, with the nearest known name as a suggestion, unless `name` is one of `known`."""
     if name in known:

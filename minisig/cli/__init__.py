@@ -18,13 +18,12 @@ from minisig.cli.inspect import inspect
 from minisig.cli.report import report
 from minisig.cli.theory import theory
 from minisig.cli.train import train
-from minisig.errors import MinisigError, UsageError
+from minisig.errors import MinisigError, UsageError, printable
 
 
 class Failure(click.ClickException):
     def __init__(self, error: MinisigError) -> None:
-        # What a file says must not reach the terminal as a command to it.
-        super().__init__("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in str(error)))
+        super().__init__(printable(str(error)))  # what a file says must not reach the terminal as a command to it
         self.exit_code = error.exit_code  # type: ignore[misc]
 
 

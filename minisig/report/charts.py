@@ -24,6 +24,7 @@ ALL_POINTS = 60_000  # … and of all curves of a chart
 MOST_LAYERS = 300
 DASHES = ("solid", "dash", "dot")  # one after the other when all colours are in use
 NUMBERS = {"tickformat": "~g", "automargin": True}  # axes of them, logarithmic or not
+ITERATIONS = {"title": {"text": "iteration"}, "type": "linear", "tickformat": ","}
 LAYERS: dict[str, Any] = {"type": "category", "automargin": True}
 NAMES = {
     "train_loss": "training loss",
@@ -105,8 +106,13 @@ def curves_chart(curves: Sequence[Curve], styles: Styles, unit: str) -> Chart:
     return {
         "data": bands + lines,
         "layout": {
-            "xaxis": {"title": {"text": "iteration"}, "type": "linear"},
-            "yaxis": {"title": {"text": unit}, "type": "log" if positive and "loss" in unit else "linear"} | NUMBERS,
+            "xaxis": ITERATIONS,
+            "yaxis": {
+                "title": {"text": unit},
+                "type": "log" if positive and "loss" in unit else "linear",
+                "rangemode": "tozero",
+            }
+            | NUMBERS,
         },
     }
 
@@ -115,6 +121,7 @@ def results_chart(
     values: Mapping[str, Sequence[float]], styles: Styles, paper: Mapping[str, float], unit: str
 ) -> Chart:
     """Every run's result, a line for each kind, and the paper's mean."""
+    places = {name: place for place, name in enumerate(values)}
     traces = [
         {
             "type": "scatter",
@@ -122,9 +129,9 @@ def results_chart(
             "name": plain(name),
             "legendgroup": name,
             "x": short(found),
-            "y": [plain(name)] * len(found),
+            "y": [places[name]] * len(found),
             "marker": {"color": styles[name][0], "size": 10, "opacity": 0.75},
-            "hovertemplate": "%{y}<br>%{x:.4g}<extra></extra>",
+            "hovertemplate": "%{fullData.name}<br>%{x:.4g}<extra></extra>",
         }
         for name, found in values.items()
     ]
@@ -135,16 +142,21 @@ def results_chart(
                 "mode": "markers",
                 "name": "the paper's mean",
                 "x": list(paper.values()),
-                "y": [plain(name) for name in paper],
+                "y": [places[name] for name in paper],
                 "marker": {"color": COLOURS[6], "size": 12, "symbol": "diamond-open", "line": {"width": 2}},
-                "hovertemplate": "%{y}, the paper's mean<br>%{x:.4g}<extra></extra>",
+                "hovertemplate": "%{fullData.name}<br>%{x:.4g}<extra></extra>",
             }
         )
     return {
         "data": traces,
         "layout": {
             "xaxis": {"title": {"text": unit}, "type": "linear"} | NUMBERS,
-            "yaxis": {"autorange": "reversed", "type": "category", "automargin": True},
+            "yaxis": {
+                "tickvals": list(places.values()),
+                "ticktext": [plain(name, 24) for name in places],
+                "range": [len(values) - 0.5, -0.5],
+                "automargin": True,
+            },
             "height": 120 + 34 * len(values),
         },
     }
@@ -191,12 +203,14 @@ def by_depth(networks: Iterable[Iterable[str]]) -> list[str]:
     """
     depths: dict[str, float] = {}
     for layers in map(list, networks):
-        depths = {layer: i / max(len(layers) - 1, 1) for i, layer in enumerate(layers)} | depths
+        for i, layer in enumerate(layers):
+            depths.setdefault(layer, i / max(len(layers) - 1, 1))
     return sorted(depths, key=depths.__getitem__)
 
 
-def plain(text: str) -> str:
-    """Text that plotly shows as it is: what looks like markup is none."""
+def plain(text: str, most: int = 60) -> str:
+    """Text that plotly shows as it is, what looks like markup included; the start of a long one."""
+    text = text if len(text) <= most else f"{text[:most]}…"
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

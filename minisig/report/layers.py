@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.report.charts import LAYERS, MOST_LAYERS, NUMBERS, Chart, plain, short
+from minisig.report.charts import ITERATIONS, LAYERS, MOST_LAYERS, NUMBERS, Chart, plain, short
 from minisig.report.figures import COLOURS
 from minisig.report.metrics import Metrics
 from minisig.report.runs import Run
@@ -51,7 +51,7 @@ def heat_chart(metrics: Metrics, columns: int) -> Chart:
             }
         ],
         "layout": {
-            "xaxis": {"title": {"text": "iteration"}, "type": "linear"},
+            "xaxis": ITERATIONS,
             "yaxis": {"autorange": "reversed", "type": "category", "automargin": True},
         },
     }

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from minisig.errors import DataError
+from minisig.errors import DataError, printable
 from minisig.training.files import read_file
 
 Norms = dict[str, float | None]
@@ -72,9 +72,9 @@ def read_metrics(path: Path) -> Metrics:
     return Metrics(
         np.array([line.iteration for line in lines]),
         {name: values for name, values in scalars.items() if np.isfinite(values).any()},
-        list(lines[0].gradient_norm),
+        [printable(name) for name in lines[0].gradient_norm],
         np.array([list(line.gradient_norm.values()) for line in lines], dtype=float),
-        list(lines[0].activation_mean),
+        [printable(name) for name in lines[0].activation_mean],
         np.array([list(line.activation_mean.values()) for line in lines], dtype=float),
         np.array([list(line.activation_std.values()) for line in lines], dtype=float),
     )

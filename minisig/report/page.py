@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minisig import __version__
-from minisig.errors import MinisigError
+from minisig.errors import MinisigError, printable
 from minisig.jsonable import jsonable
 from minisig.report.figures import COLOURS
 from minisig.report.runs import Run, read_paths
@@ -57,7 +57,12 @@ def render(sections: Sequence[Section]) -> str:
     from plotly.offline import get_plotlyjs
 
     environment = Environment(
-        loader=FileSystemLoader(PARTS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(PARTS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,  # but not what is known to be safe
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     scripts = [get_plotlyjs(), (PARTS / "page.js").read_text(encoding="utf-8")]
     return environment.get_template("page.html").render(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from minisig.errors import DataError
+from minisig.errors import DataError, printable
 from minisig.experiments import EXPERIMENTS, PAPER_INITS, settings
 from minisig.experiments.compare import Job
 from minisig.report.metrics import Metrics, read_metrics
@@ -60,7 +60,7 @@ def read_paths(paths: Iterable[Path]) -> tuple[list[Run], list[Failure]]:
             found = list(_comparison(path))
             failures += _failures(path)
         if not found:
-            raise DataError(f"{path}: neither a run nor a comparison; there is no config.json in it")
+            raise DataError(f"no run or comparison in {path}: there is no config.json in it, nor in a folder in it")
         runs |= {run.path.resolve(): run for run in found}
     return sorted(runs.values(), key=_place), failures
 
@@ -75,7 +75,7 @@ def kinds(runs: Sequence[Run]) -> dict[str, list[Run]]:
         alike = [_compared(others[0].config) for (name, _), others in found.items() if name == row]
         own = _compared(members[0].config)
         names = [name for name in own if any(other.get(name) != own[name] for other in alike)]
-        label = ", ".join([row, *(f"{name} {own[name]}" for name in names)])
+        label = printable(", ".join([row, *(f"{name} {own[name]}" for name in names)]))
         label = label if len(label) <= LONGEST else f"{label[:LONGEST]}…"
         named[label if label not in named else f"{label} ({len(named) + 1})"] = members
     return named
@@ -105,7 +105,7 @@ def _comparison(folder: Path) -> Iterator[Run]:
     try:
         paths = sorted(path for path in folder.iterdir() if (path / "config.json").is_file())
     except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        raise DataError(f"no run or comparison in {folder}: {error.strerror or error}") from None
     for path in paths:
         if path.name.startswith("."):  # being written
             continue

@@ -81,10 +81,11 @@ def test_every_run_has_a_point_beside_the_papers():
     values = {"random+ep": [1.8, 1.7], "lecun": [2.0]}
     chart = results_chart(values, styles(values), {"lecun": 1.91}, "test error %")
     assert [(trace["x"], trace["y"]) for trace in chart["data"]] == [
-        ([1.8, 1.7], ["random+ep"] * 2),
-        ([2.0], ["lecun"]),
-        ([1.91], ["lecun"]),
+        ([1.8, 1.7], [0, 0]),
+        ([2.0], [1]),
+        ([1.91], [1]),
     ]
+    assert chart["layout"]["yaxis"]["ticktext"] == ["random+ep", "lecun"]
 
 
 def test_norms_before_training_are_those_of_the_first_iteration(found):
