@@ -174,7 +174,8 @@ def _results(rows: Sequence[Row], looks: Styles, metric: str) -> list[View]:
     paper = {row.name: row.paper[0] for row in rows if row.paper and row.values}
     table = Table(["network", "each run"], [[name, ", ".join(map(number, each))] for name, each in values.items()])
     unit = UNITS[metric]
-    return [View("results", f"{unit.capitalize()} of every run", results_chart(values, looks, paper, unit), table, "x")]
+    title = f"{unit.capitalize()} of every run{' (◇ the mean in the paper)' if paper else ''}"
+    return [View("results", title, results_chart(values, looks, paper, unit), table, "x")]
 
 
 def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
