@@ -251,7 +251,7 @@ def test_it_is_printed_on_white_within_the_margins(browser, report):
 
 EVIL = "http://127.0.0.1:9/evil"
 HOSTILE = (
-    f"</script><script>window.hit=1</script><img src={EVIL} onerror=window.hit=1><a href='{EVIL}'>x</a>"
+    f"<a href='{EVIL}'>x</a></script><script>window.hit=1</script><img src={EVIL} onerror=window.hit=1>"
     "\"'`${window.hit=1}{{7*7}}%{x}../../etc/passwd\u2028\u202e"
 )
 

@@ -72,11 +72,16 @@ def test_failures_of_a_comparison_are_told(several, tmp_path):
     assert (failure.row, failure.seed, failure.message) == ("lsuv", "1", "diverged")
 
 
-def test_a_folder_that_is_not_named_after_its_configuration_is_refused(several, tmp_path):
+@pytest.mark.parametrize("changed", ["name", "seed"])
+def test_a_folder_that_is_not_named_after_its_configuration_is_refused(several, tmp_path, changed):
     folder = tmp_path / "copy"
     shutil.copytree(several, folder)
-    first = next(path for path in folder.iterdir() if path.name.startswith("lecun"))
-    first.rename(folder / first.name.replace("lecun", "lsuv"))
+    first = next(path for path in folder.iterdir() if path.name.startswith("lecun-seed1"))
+    if changed == "name":
+        first.rename(folder / first.name.replace("lecun", "lsuv"))
+    else:
+        config = json.loads((first / "config.json").read_text())
+        (first / "config.json").write_text(json.dumps(config | {"seed": 5}))
     with pytest.raises(DataError, match="not that of the run it is named after"):
         read_paths([folder])
 
