@@ -75,7 +75,7 @@ class Chromium:
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
         assert page.as_uri() in urls  # the log is on
-        return [url for url in urls if url != page.as_uri() and not url.startswith("data:image/png;")]
+        return [url for url in urls if url != page.as_uri() and not url.startswith("data:")]
 
     def cpu_seconds(self):
         """Of the page's main thread."""

@@ -5,6 +5,7 @@ import re
 from base64 import b64decode
 from hashlib import sha256
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -169,9 +170,14 @@ def test_the_page_is_made_for_people_who_do_not_see_it(one, page):
     assert len(charts) == 5
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
     assert all(attributes.get("scope") in ("row", "col") for attributes in found.all("th"))
-    headings = [int(tag[1]) for tag, _ in found.elements if re.fullmatch(r"h\d", tag)]
-    assert headings[0] == 1
-    assert headings.count(1) == 1
+
+
+def test_headings_follow_each_other(one, written, records, page):
+    for found in (page(one), page(one, written(records, {"experiment": "mine"}))):
+        headings = [int(tag[1]) for tag, _ in found.elements if re.fullmatch(r"h\d", tag)]
+        assert headings[0] == 1
+        assert headings.count(1) == 1
+        assert all(below <= above + 1 for above, below in pairwise(headings))
 
 
 @pytest.mark.parametrize(
