@@ -188,7 +188,7 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
     if given.pop("experiment", experiment) != experiment:
         raise click.BadParameter(f"{path} is not for {experiment}.", param_hint="--config")
     require_known("experiment", experiment, EXPERIMENTS)
-    groups = {name for name, value in to_builtins(EXPERIMENTS[experiment].config).items() if isinstance(value, dict)}
+    groups = {name.partition(".")[0] for name in settings(EXPERIMENTS[experiment].config) if "." in name}
     for name in [name for name, value in given.items() if value == {} and name in groups]:
         del given[name]  # a table without a line in it leaves the group as it is
     try:
