@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides
+from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides, plot
 from minisig.errors import MinisigError
 
 
@@ -27,6 +27,7 @@ from minisig.errors import MinisigError
 @click.option(
     "--out", type=click.Path(), callback=not_empty, help="Folder of the runs.  [default: runs/compare-EXPERIMENT]"
 )
+@plot
 @click.option(
     "--format",
     "form",
@@ -43,6 +44,7 @@ def compare(
     workers: int | None,
     scheduler: str | None,
     out: str | None,
+    plot: str | None,
     form: str,
     **options: Any,
 ) -> None:
@@ -56,6 +58,7 @@ def compare(
     minisig compare mnist-shallow --init random+ep,lecun --iterations 5000
     minisig compare mnist-deep --iterations 2000 --workers 2
     minisig compare ptb --scheduler tcp://head:8786
+    minisig compare xor --plot xor.pdf
     """
     from minisig.cli.progress import comparison_progress
     from minisig.cli.report import report_beside
@@ -64,10 +67,13 @@ def compare(
     from minisig.experiments.compare import every_row, plan
     from minisig.experiments.executors import Here, cluster, processes
     from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
+    from minisig.report.figures import require_drawable
     from minisig.training.files import write_file
 
     if workers and scheduler:
         raise click.UsageError("--workers and --scheduler exclude each other: a cluster has its own workers.")
+    if plot:
+        require_drawable(Path(plot))
     settings = {"threads": 1} | overrides(experiment, **options)
     rows = every_row(experiment, settings.get("network.model")) if init == "all" else init.split(",")
     jobs = plan(experiment, rows, seeds or EXPERIMENTS[experiment].seeds, settings)
@@ -87,7 +93,7 @@ def compare(
     if any(row.results for row in comparison.rows):
         for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
             write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
-        _draw(comparison, folder)
+        _draw(comparison, [folder / "curves.png", *([Path(plot)] if plot else [])])
         report = report_beside(folder)
         click.echo(texts[form])
         if form == "text":
@@ -99,11 +105,13 @@ def compare(
         raise error
 
 
-def _draw(comparison: Any, folder: Path) -> None:
+def _draw(comparison: Any, paths: list[Path]) -> None:
     """Learning curves, if there is something to draw them with."""
     from importlib.util import find_spec
 
     from minisig.report.figures import learning_curves, save
 
     if find_spec("matplotlib"):
-        save(learning_curves(comparison), folder / "curves.png")
+        figure = learning_curves(comparison)
+        for path in paths:
+            save(figure, path)

@@ -7,14 +7,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from minisig.cli.options import as_json, network_options, overrides
+from minisig.cli.options import as_json, network_options, overrides, plot
 
 
 @click.command()
 @network_options
+@plot
 @as_json
 @click.pass_context
-def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any) -> None:
+def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: bool, **options: Any) -> None:
     """Logits, gradients and bounds of EXPERIMENT's untrained network, layer by layer.
 
     EXPERIMENT may also be the folder of a finished run. With --init all every
@@ -25,6 +26,7 @@ def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any)
     minisig inspect --init all                     all initializations
     minisig inspect runs/digits-random+ep-seed0    after training
     minisig inspect copy-memory --init ortho+ep    what an untrained RNN remembers
+    minisig inspect --init all --plot layers.png   as a figure, too
     """
     from minisig.data import Sequences, load
     from minisig.diagnostics.inspection import inspect_network
@@ -32,16 +34,22 @@ def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any)
     from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
     from minisig.initializers.draws import DRAWS
     from minisig.jsonable import jsonable
+    from minisig.report.figures import inspection_figure, require_drawable, save
     from minisig.report.inspection import comparison_text, inspection_text
+    from minisig.report.metrics import read_metrics
     from minisig.training.restore import restore
     from minisig.training.run import build_network
 
+    if plot:
+        require_drawable(Path(plot))
     every = options["init"] == "all"
+    metrics = None
     if experiment not in EXPERIMENTS and Path(experiment).is_dir():
         given = [name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
         if others := [name for name in given if name != "backend"]:
             raise click.UsageError(f"a finished run is inspected as it is; leave out {', '.join(others)}.")
         config, data, net = restore(Path(experiment), options["backend"] if given else None)
+        metrics = read_metrics(Path(experiment) / "metrics.jsonl") if plot else None
         nets = {config.network.init: net}
         every = False
     else:
@@ -54,6 +62,8 @@ def inspect(ctx: click.Context, /, experiment: str, json_: bool, **options: Any)
     batch = data.train.batches(config.batch_size, config.seed).at(1)
     found = {init: inspect_network(net, batch) for init, net in nets.items()}
     memory = {init: remembered(net, data) if isinstance(data.train, Sequences) else None for init, net in nets.items()}
+    if plot:
+        save(inspection_figure(config, found, metrics), Path(plot))
     if json_:
         shown = {init: found[init].as_json() | _memory(memory[init]) for init in nets}
         about = {"experiment": config.experiment, "model": config.network.model, "seed": config.seed}

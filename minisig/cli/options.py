@@ -17,6 +17,16 @@ def as_json(command: F) -> F:
     return click.option("--json", "json_", is_flag=True, help="Print one JSON object and nothing else.")(command)
 
 
+def plot(command: F) -> F:
+    return click.option(
+        "--plot",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        callback=not_empty,
+        help="Draw it as well: FILE.png, .svg or .pdf.",
+    )(command)
+
+
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Callback that refuses nan and inf, which click's ranges let pass."""
     if value is not None and not math.isfinite(value):

@@ -1,10 +1,11 @@
 """minisig theory: the numbers of one neuron."""
 
 import json
+from pathlib import Path
 
 import click
 
-from minisig.cli.options import as_json, finite
+from minisig.cli.options import as_json, finite, plot
 
 ROWS = {
     "mu": "mean of the logit, μ",
@@ -30,19 +31,25 @@ ROWS = {
 @click.option(
     "--sigma", type=float, callback=finite, help="Its standard deviation; default: the best one for this mean."
 )
+@plot
 @as_json
-def theory(mu: float, sigma: float | None, json_: bool) -> None:
+def theory(mu: float, sigma: float | None, plot: str | None, json_: bool) -> None:
     """The numbers of a sigmoid neuron whose logit has mean μ and deviation σ.
 
     \b
     minisig theory                       the paper's optimum, (0, √(π/2))
     minisig theory --sigma 1.7488        where the true entropy is largest
     minisig theory --mu 1 --json
+    minisig theory --plot neuron.png     its density, and H_B over μ and σ
     """
     from minisig.jsonable import jsonable
     from minisig.theory.describe import describe
 
     numbers = describe(mu, sigma)
+    if plot:
+        from minisig.report.figures import neuron_figure, save
+
+        save(neuron_figure(mu, sigma), Path(plot))
     if json_:
         click.echo(json.dumps(jsonable(numbers)))
         return

@@ -1,27 +1,14 @@
-"""Figures show the numbers they are given: what is tested is what is drawn, not the pixels."""
+"""Learning curves show the numbers they are given: what is tested is what is drawn, not the pixels."""
 
 import numpy as np
 import pytest
 
-from minisig.backends import get_backend
-from minisig.data import load
-from minisig.data.augment import Distortion
-from minisig.errors import MinisigError, UsageError
 from minisig.experiments import configure
 from minisig.experiments.compare import Comparison, Job, Result, Row, curves
-from minisig.report.figures import SHOWN, contact_sheet, learning_curves, save
-from minisig.seeds import stream
+from minisig.report.figures import learning_curves
+from minisig.report.palette import COLOURS
 
-pyplot = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
-# Learning curves
+pytest.importorskip("matplotlib")
 
 TRAIN = {
     "random+ep": [[2.0, 1.0, 0.5], [4.0, 3.0, 0.25], [3.0, 0.5, 0.75]],
@@ -92,6 +79,29 @@ def test_the_legend_names_every_row_once_in_a_colour_of_its_own():
         assert [line.get_color() for line in axes.lines] == colours
 
 
+def test_an_initialization_has_its_colour_whoever_stands_beside_it():
+    figure = learning_curves(comparison({name: [[2.0, 1.0]] for name in ("lecun", "mine", "random+ep")}))
+    drawn = {line.get_label(): line.get_color() for line in figure.axes[0].lines}
+    assert (drawn["lecun"], drawn["random+ep"]) == (COLOURS["lecun"], COLOURS["random+ep"])
+    assert len(set(drawn.values())) == 3
+
+
+def test_a_loss_that_nobody_logged_has_no_panel_and_the_test_loss_has_one_if_it_was():
+    found = comparison({"lecun": [[2.0, 1.0, 0.5]]})
+    for record in found.rows[0].results[0].metrics:
+        record.pop("valid_loss", None)
+        record["test_loss"] = 3 * record["train_loss"]
+    figure = learning_curves(found)
+    assert [axes.get_title() for axes in figure.axes] == ["training loss", "test loss"]
+    assert list(figure.axes[1].lines[0].get_ydata()) == [6.0, 3.0, 1.5]
+
+
+def test_losses_that_hardly_vary_look_like_it():
+    low, high = learning_curves(comparison({"lecun": [[2.31, 2.30, 2.30]]})).axes[0].get_ylim()
+    assert low < 2.30 < 2.31 < high
+    assert high / low == pytest.approx(10)
+
+
 def test_a_row_without_results_has_no_curve():
     figure = learning_curves(comparison(TRAIN | {"lsuv": []}))
     assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == list(TRAIN)
@@ -117,78 +127,3 @@ def test_what_is_no_number_is_not_drawn():
     (row,) = comparison({"lecun": [[3.0, 2.0, 1.0]]}).rows
     row.results[0].metrics[1]["train_loss"] = None  # what JSON has in place of infinity
     assert curves(row.results, "train_loss") == {10: [3.0], 30: [1.0]}
-
-
-# Images
-
-
-def sheet(figure):
-    """The array that is shown."""
-    (image,) = figure.axes[0].images
-    return np.asarray(image.get_array())
-
-
-def tile(array, row, column, image, gap=2):
-    height, width = image
-    top, left = gap + row * (height + gap), gap + column * (width + gap)
-    return array[top : top + height, left : left + width].reshape(-1)
-
-
-@pytest.mark.parametrize("seed", [0, 3])
-def test_a_contact_sheet_has_every_class_as_it_is_and_as_it_is_distorted(digits, seed):
-    config = configure("digits", {"data.augment.alpha": 5, "seed": seed})
-    array = sheet(contact_sheet(config, digits))
-    firsts = [int(np.flatnonzero(digits.train.y == label)[0]) for label in range(10)]
-    distort = Distortion(config.data.augment, digits.image, get_backend("numpy"))
-    columns = [digits.train.x[firsts]] + [
-        distort(digits.train.x[firsts], digits.train.y[firsts], stream(seed, "augment", i)) for i in range(1, SHOWN + 1)
-    ]
-    for column, images in enumerate(columns):
-        for row, image in enumerate(images):
-            np.testing.assert_array_equal(tile(array, row, column, digits.image), image)
-    height, width = digits.image
-    assert array.shape == (10 * (height + 2) + 2, (SHOWN + 1) * (width + 2) + 2)
-
-
-def test_without_augmentation_there_are_originals_only(digits):
-    figure = contact_sheet(configure("digits"), digits)
-    assert sheet(figure).shape == (10 * 10 + 2, 10 + 2)
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["original"]
-
-
-def test_rows_are_labelled_by_their_class_and_columns_by_what_they_are(digits):
-    axes = contact_sheet(configure("digits", {"data.augment": {}}), digits).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == [str(label) for label in range(10)]
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["original", "as trained on"]
-
-
-def test_data_that_are_no_images_are_not_drawn():
-    with pytest.raises(UsageError, match="xor are not images"):
-        contact_sheet(configure("xor"), load("xor"))
-
-
-# Files
-
-
-@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")])
-def test_a_figure_is_saved_in_the_format_of_its_name(tmp_path, name, start):
-    save(learning_curves(comparison(TRAIN)), tmp_path / name)
-    assert (tmp_path / name).read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize("name", ["a.jpg", "a", "a.png.txt", ".png"])
-def test_other_formats_are_refused(tmp_path, name):
-    with pytest.raises(UsageError, match=r"must end in \.png, \.svg, \.pdf"):
-        save(learning_curves(comparison(TRAIN)), tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
-    with pytest.raises(MinisigError, match=r"cannot write .*nowhere/a\.png: No such file"):
-        save(learning_curves(comparison(TRAIN)), tmp_path / "nowhere" / "a.png")
-
-
-def test_figures_that_nobody_holds_are_gone():
-    for _ in range(25):
-        learning_curves(comparison({"lecun": [[2.0, 1.0]]}))
-    assert pyplot.get_fignums() == []

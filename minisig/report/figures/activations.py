@@ -1,0 +1,31 @@
+"""Mean ± deviation of every layer's activities over the iterations (paper, figures 5 and 6)."""
+
+from typing import Any
+
+import numpy as np
+
+from minisig.report.metrics import Metrics
+
+MOST_LAYERS = 8
+COLUMNS = 4
+
+
+def draw_activations(figure: Any, metrics: Metrics, colour: str) -> None:
+    """A small panel for each layer, input first; of too many, some that are evenly spread, the first and the last."""
+    chosen = np.unique(np.linspace(0, len(metrics.activities) - 1, MOST_LAYERS).round().astype(int))
+    columns = min(COLUMNS, len(chosen))
+    panels = figure.subplots(-(-len(chosen) // columns), columns, sharex=True, sharey=True, squeeze=False)
+    for axes, layer in zip(panels.flat, chosen, strict=False):
+        mean, std = metrics.means[:, layer], metrics.stds[:, layer]
+        axes.plot(metrics.iterations, mean, color=colour)
+        axes.fill_between(metrics.iterations, mean - std, mean + std, color=colour, alpha=0.25, linewidth=0)
+        axes.set_title(metrics.activities[layer], fontsize="medium")
+        axes.grid(alpha=0.3)
+    for axes in panels.flat[len(chosen) :]:
+        axes.remove()
+    for axes in panels.flat[max(0, len(chosen) - columns) : len(chosen)]:  # the lowest of every column
+        axes.set_xlabel("iteration")
+        axes.tick_params(labelbottom=True)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("activity y")
+    figure.suptitle("activities, mean ± deviation over batch and neurons")

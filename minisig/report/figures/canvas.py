@@ -1,0 +1,71 @@
+"""A sheet to draw on, and how it becomes a file."""
+
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minisig.errors import MinisigError, UsageError
+from minisig.training.files import write_file
+
+FORMATS = (".png", ".svg", ".pdf")
+MOST_LETTERS, MOST_LINES = 56, 16  # of the names of layers along a horizontal and a vertical axis
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches."""
+    _require_matplotlib()
+    from matplotlib.figure import Figure
+
+    # By itself: pyplot would keep every figure there ever was.
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write the figure, whole or not at all, in the format that the name ends in."""
+    require_drawable(path)
+    content = BytesIO()
+    figure.savefig(content, format=path.suffix[1:].lower(), dpi=150)
+    try:
+        write_file(path, content.getvalue())
+    except OSError as error:
+        raise MinisigError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def require_drawable(path: Path) -> None:
+    """Refuse a name of another format, or a machine without matplotlib, before any work is done."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a figure's name must end in {', '.join(FORMATS)}")
+    _require_matplotlib()
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MinisigError("figures need matplotlib: pip install 'minisig[viz]'") from None
+
+
+def name_layers(axis: Any, names: Sequence[str]) -> None:
+    """Layers 0, 1, 2, … of an axis by their names, or by some of too many."""
+    share = sum(map(len, names)) / MOST_LETTERS if axis.axis_name == "x" else len(names) / MOST_LINES
+    step = max(1, ceil(share))
+    axis.set_ticks(range(0, len(names), step), names[::step], fontsize="small")
+
+
+def widen(axes: Any, decades: int) -> None:
+    """A logarithmic axis to at least so many decades: what hardly varies is to look like it."""
+    low, high = axes.get_ylim()
+    if high < 10**decades * low:
+        middle, factor = sqrt(low * high), 10 ** (decades / 2)
+        axes.set_ylim(middle / factor, middle * factor)
+
+
+def numbers(values: Iterable[Any]) -> Any:
+    """As an array, with NaN, which is not drawn, for what is no finite number."""
+    array = np.array([np.nan if value is None else value for value in values], dtype=float)
+    array[~np.isfinite(array)] = np.nan
+    return array
