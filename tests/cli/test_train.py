@@ -225,40 +225,6 @@ def test_as_a_process_a_mistake_is_one_line_on_stderr(here):
     assert done.stderr.count(b"\n") == 1
 
 
-def on_a_terminal(*args, columns=80):
-    """(stdout, what stderr as a terminal of this width showed) of `minisig train`."""
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    env = os.environ | {"COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "minisig", "train", *args]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                chunk = os.read(ours, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not chunk:
-                break
-            shown += chunk
-        stdout = process.stdout.read()
-    os.close(ours)
-    assert process.returncode == 0
-    return stdout, shown.decode()
-
-
-def test_on_a_terminal_a_bar_shows_the_count_beside_all_figures(here):
-    stdout, shown = on_a_terminal("--iterations", "200", "--json")
-    strict(stdout)
-    frames = re.split(r"[\r\n]", re.sub(r"\x1b\[[0-9?;]*[a-zA-Z]", "", shown))
-    assert max(map(len, frames)) <= 80
-    last = [frame for frame in frames if frame.strip()][-1]
-    assert "200/200" in last
-    assert re.search(r"loss \d+\.\d+ .*valid \d+\.\d+", last)
-    assert re.search(r"\de[-+]\d\d\D+\de[-+]\d\d", last)
-
-
 # Seeds and diagnostics
 
 

@@ -1,0 +1,98 @@
+"""The live display while training: a bar, speed, time left and losses, and under them the gradient of every layer.
+
+    ━━━━━━━╸━━━━ 1860/3000 812 it/s 0:00:01 loss 2.302 valid 90.7 %
+    gradients 2e-07 … 7e-01, input first, a step is a factor of ten: ▂▃▃▄▅▆▇██
+
+It works with the last record whenever it draws, a few times a second; what training does is keep that record.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from math import floor, log10
+
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from minisig.diagnostics.bounds import DEAD
+from minisig.training.loop import Record
+
+REFRESHES = 4  # a second
+LEVELS = "·▁▂▃▄▅▆▇█"  # nothing at all; then a step for every decade below the largest, seven of them or more the lowest
+ASCII_LEVELS = "012345678"  # for a terminal that has no other letters
+
+
+class Speed(ProgressColumn):
+    """Of a run."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.3g} it/s" if task.speed and "run" in task.fields else "")
+
+
+class Display(Progress):
+    """Tasks as rich draws them, one of which may be a run whose records are shown."""
+
+    def __init__(self) -> None:
+        self.run: TaskID | None = None
+        self.record: Record | None = None  # what super() draws with already
+        self.valid = ""
+        super().__init__(
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(),
+            Speed(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=Console(stderr=True),
+            refresh_per_second=REFRESHES,
+            transient=True,
+        )
+
+    def follow(self, iterations: int) -> None:
+        """Make place for a run of so many."""
+        self.run = self.add_task("", total=iterations, run=True)
+
+    def begin_again(self) -> None:
+        """Another run follows."""
+        self.record, self.valid = None, ""
+        if self.run is not None:
+            self.reset(self.run, description="")
+
+    def show(self, record: Record) -> None:
+        self.record = record
+        if "valid_recall" in record:
+            self.valid = f"recall {record['valid_recall']:.1f} %"
+        elif "valid_error" in record:
+            self.valid = f"valid {record['valid_error']:.1f} %"
+        if self.run is not None:
+            self.update(self.run, completed=record["iteration"])
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        record = self.record
+        if record and self.run is not None:
+            self.update(self.run, description=f"loss {record['train_loss']:.3f} {self.valid}")
+        yield from super().get_renderables()
+        if record:
+            levels = ASCII_LEVELS if self.console.options.ascii_only else LEVELS
+            yield gradient_bars(record["gradient_norm"], levels)
+
+
+def gradient_bars(norms: Mapping[str, float], levels: str = LEVELS) -> Text:
+    """A character for every layer, in red where its gradient has vanished beside the largest."""
+    least, largest = min(norms.values()), max(norms.values())
+    text = Text(f"gradients {least:.0e} … {largest:.0e}, input first, a step is a factor of ten: ", overflow="fold")
+    for vanished, some in groupby(norms.values(), lambda norm: norm < DEAD * largest):
+        text.append("".join(levels[_level(norm, largest)] for norm in some), "red" if vanished else "green")
+    return text
+
+
+def _level(norm: float, largest: float) -> int:
+    return max(1, 8 - floor(log10(largest / norm))) if norm > 0 else 0

@@ -1,0 +1,162 @@
+"""The live display, on a real terminal: what a person sees while a network trains."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from minisig.cli import main
+from minisig.cli.display import ASCII_LEVELS, REFRESHES, Display, gradient_bars
+
+pty = pytest.importorskip("pty")
+
+QUICK = ("--iterations", "60", "--set", "validate_every=30")
+
+
+class Terminal:
+    """The few commands to a screen that are used: what stands on it after each of them."""
+
+    def __init__(self, shown):
+        self.lines, self.row, self.frames = [""], 0, []
+        for command, text in re.findall(r"(\x1b\[[0-9?;]*[a-zA-Z]|\r|\n)|([^\x1b\r\n]+)", shown):
+            if text:
+                self.lines[self.row] += text
+                self.frames.append([line for line in self.lines if line])
+            elif command == "\n":
+                self.row += 1
+                self.lines += [""] * (self.row + 1 - len(self.lines))
+            elif command == "\x1b[2K":
+                self.lines[self.row] = ""
+            elif command.endswith("A"):
+                self.row -= int(command[2:-1])
+
+
+def shown(*args, env=None):
+    """(stdout, what stderr showed) of minisig, stderr being a terminal of 80 columns and 24 lines."""
+    ours, theirs = pty.openpty()
+    own = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | (env or {})
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    command = [sys.executable, "-m", "minisig", *map(str, args)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=inherited | own) as process:
+        os.close(theirs)
+        read = b""
+        try:
+            while piece := os.read(ours, 65536):
+                read += piece
+        except OSError:  # the other end is closed
+            pass
+        stdout = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == 0
+    return stdout, read.decode(errors="replace")
+
+
+def last(text):
+    """The last picture before everything is wiped away."""
+    return Terminal(text).frames[-1]
+
+
+@pytest.fixture(scope="module")
+def dying(tmp_path_factory):
+    """What a vanishing network shows."""
+    return shown("train", "--init", "lecun", *QUICK, "--out", tmp_path_factory.mktemp("dying") / "run")[1]
+
+
+def test_count_speed_time_losses_and_gradients_stand_in_two_lines_of_eighty_columns(dying):
+    first, second = last(dying)
+    assert re.fullmatch(r"\S+ 60/60 [\d.e+]+ it/s +\d:\d\d:\d\d loss \d\.\d{3} valid \d+\.\d %", first.rstrip())
+    assert re.search(r"^gradients \de-\d\d … \de[-+]\d\d, input first, .*: \S{9}$", second)
+    assert max(len(line) for frame in Terminal(dying).frames for line in frame) <= 80
+
+
+def test_a_vanishing_gradient_is_a_staircase_and_its_lower_end_is_red(dying):
+    bars = last(dying)[1].rsplit(" ", 1)[1]
+    assert bars[0] in "▁▂"
+    assert bars[-1] == "█"
+    assert list(bars) == sorted(bars)
+    red, green = re.findall(r"\x1b\[31m(\S+?)\x1b\[0m\x1b\[32m(\S+?)\x1b\[0m", dying)[-1]
+    assert red + green == bars
+    assert set(green) <= set("▇█")
+
+
+def test_everything_is_wiped_away_in_the_end(dying):
+    assert not any(Terminal(dying).lines)
+
+
+def test_a_gradient_that_is_alive_is_level_and_who_watches_changes_no_number(tmp_path):
+    text = shown("train", *QUICK, "--out", tmp_path / "seen")[1]
+    assert set(last(text)[1].rsplit(" ", 1)[1]) <= set("▇█")
+    assert "\x1b[31m" not in text
+    result = CliRunner().invoke(main, ["train", *QUICK, "--out", str(tmp_path / "unseen")])
+    assert (result.exit_code, result.stderr) == (0, "")
+    for file in ("metrics.jsonl", "best.safetensors"):
+        assert (tmp_path / "seen" / file).read_bytes() == (tmp_path / "unseen" / file).read_bytes()
+
+
+def test_a_hundred_layers_stay_on_one_screen(tmp_path):
+    text = shown("train", "--hidden", "100x5", "--iterations", 2, "--out", tmp_path / "run")[1]
+    frames = Terminal(text).frames
+    assert max(map(len, frames)) <= 4
+    assert max(len(line) for frame in frames for line in frame) <= 80
+    assert len("".join(frames[-1][2:])) == 101
+
+
+def test_without_colours_and_such_letters_digits_say_it_all(tmp_path):
+    env = {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii"}
+    text = shown("train", "--init", "lecun", *QUICK, "--out", tmp_path / "run", env=env)[1]
+    assert not re.search(r"\x1b\[(3|4|9|10)\d", text)
+    assert re.search(r": [1-8]{8}8$", last(text)[1])
+
+
+def test_a_comparison_shows_its_runs_and_the_gradients_of_the_present_one(tmp_path):
+    args = ("xor", "--init", "lecun", "--seeds", 1, "--iterations", 1500, "--hidden", "3x10", "--out", tmp_path)
+    frames = Terminal(shown("compare", *args)[1]).frames
+    runs, run, gradients = [frame for frame in frames if frame[-1].startswith("gradients") and ": " in frame[-1]][-1]
+    assert "0/1" in runs
+    assert "it/s" not in runs
+    assert "/1500" in run
+    assert re.search(r": \S{4}$", gradients)
+
+
+RECORD = {"train_loss": 1.0, "gradient_norm": {"dense0": 1.0}}
+
+
+def test_of_a_resumed_run_what_was_done_before_counts_for_no_speed():
+    display = Display()
+    display.follow(10_000)
+    for iteration, now in ((5000, 100.0), (5010, 101.0), (5020, 102.0)):
+        display.get_time = lambda now=now: now
+        display.show(RECORD | {"iteration": iteration})
+    assert display.tasks[0].speed == 10.0
+
+
+def test_it_is_drawn_a_few_times_a_second_however_often_it_is_told():
+    with Display() as display:
+        display.follow(100_000)
+        drawn = []
+        draw = display.get_renderables
+        display.get_renderables = lambda: drawn.append(1) or draw()
+        started = time.monotonic()
+        while time.monotonic() < started + 1.0:
+            display.show(RECORD | {"iteration": 1})
+        elapsed = time.monotonic() - started
+    assert 1 <= len(drawn) <= REFRESHES * elapsed + 3
+
+
+@pytest.mark.parametrize(
+    ("norms", "bars"),
+    [
+        ([1.0, 0.11, 0.09, 0.0101, 1e-6, 1e-7, 1e-8, 1e-30, 0.0], "█" + "█▇▇▂▁▁▁·"),
+        ([3e-9, 2e-9], "██"),
+        ([0.0, 0.0], "··"),
+    ],
+)
+def test_a_step_is_a_decade_below_the_largest(norms, bars):
+    named = {f"dense{i}": norm for i, norm in enumerate(norms)}
+    assert gradient_bars(named).plain.rsplit(" ", 1)[1] == bars
+    digits = gradient_bars(named, ASCII_LEVELS).plain.rsplit(" ", 1)[1]
+    assert digits == bars.translate(str.maketrans("·▁▂▃▄▅▆▇█", ASCII_LEVELS))
