@@ -18,6 +18,7 @@ from benchmarks.paper import BUDGET
 from benchmarks.paper import RESULTS as PAPER
 from benchmarks.quickstart import RESULTS
 from benchmarks.recurrent import RESULTS as RECURRENT
+from minisig.lessons import titles
 
 MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
 TRACKING = (
@@ -53,6 +54,7 @@ def blocks() -> dict[str, str]:
         "delays": _copy(recurrent["delays"]["rows"]),
         "ptb": _ptb(recurrent["ptb"]["rows"]),
         "sklearn": _sklearn(sklearn["rows"]),
+        "lessons": _lessons(),
         "machine": MACHINE.format(**quickstart["machine"]),
     }
 
@@ -170,6 +172,11 @@ def _ptb(rows: list[dict[str, Any]]) -> str:
         )
     lines.append(f"| word frequencies alone | – | {baselines['unigram']:.1f} | – | – |")
     return "\n".join(lines)
+
+
+def _lessons() -> str:
+    rows = [f"| `python -m minisig.lessons.{name}` | {title} |" for name, title in titles().items()]
+    return "\n".join(["| lesson |  |", "| --- | --- |", *rows])
 
 
 def rendered(text: str) -> str:

@@ -15,6 +15,7 @@ from minisig.cli.compare import compare
 from minisig.cli.data import data
 from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
+from minisig.cli.lessons import lessons
 from minisig.cli.report import report
 from minisig.cli.theory import theory
 from minisig.cli.train import train
@@ -64,6 +65,7 @@ def main() -> None:
     minisig theory                 the neuron that passes on the most information
     minisig report runs/compare-digits    curves, gradients, tables as HTML
     minisig data fetch mnist       real data
+    minisig lessons                six ideas, each a script of its own
     minisig doctor                 what this machine can do
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
@@ -77,4 +79,5 @@ main.add_command(inspect)
 main.add_command(theory)
 main.add_command(report)
 main.add_command(data)
+main.add_command(lessons)
 main.add_command(doctor)

@@ -1,0 +1,42 @@
+"""What the lessons share: how one is started, and where its figure goes."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from minisig.errors import MinisigError
+from minisig.report.figures import require_drawable, save
+
+
+def run(lesson: Callable[[Path], Any]) -> None:
+    """Teach, from the command line."""
+    parser = ArgumentParser(prog=f"python -m minisig.lessons.{Path(sys.argv[0]).stem}")
+    parser.add_argument("--out", type=Path, default=Path(), help="folder for the figure")
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal that knows no σ shows ? in its place
+        sys.stdout.reconfigure(errors="replace")
+    out = parser.parse_args().out
+    try:
+        with threadpool_limits(1, user_api="blas"):  # on small matrices threads would only wait for each other
+            lesson(out)
+    except MinisigError as error:
+        raise SystemExit(f"Error: {error}") from None
+
+
+def picture(path: Path, draw: Callable[[], Any]) -> None:
+    """Save the figure that `draw` makes, or say what is missing."""
+    try:
+        require_drawable(path)
+    except MinisigError as error:
+        print(f"\n{error}")
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MinisigError(f"cannot write to {path.parent}: {error.strerror or error}") from None
+    save(draw(), path)
+    print(f"\nThe figure is {path}.")
