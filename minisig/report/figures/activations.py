@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from minisig.report.figures.canvas import over_iterations
 from minisig.report.metrics import Metrics
 
 MOST_LAYERS = 8
@@ -24,7 +25,7 @@ def draw_activations(figure: Any, metrics: Metrics, colour: str) -> None:
     for axes in panels.flat[len(chosen) :]:
         axes.remove()
     for axes in panels.flat[max(0, len(chosen) - columns) : len(chosen)]:  # the lowest of every column
-        axes.set_xlabel("iteration")
+        over_iterations(axes)
         axes.tick_params(labelbottom=True)
     for axes in panels[:, 0]:
         axes.set_ylabel("activity y")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minisig.errors import MinisigError, UsageError
+from minisig.report.palette import colours
 from minisig.training.files import write_file
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -49,6 +50,17 @@ def _require_matplotlib() -> None:
         raise MinisigError("figures need matplotlib: pip install 'minisig[viz]'") from None
 
 
+def line_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Of every name its colour; every second line is thin and drawn over the others, so that it hides none of them."""
+    styles = {}
+    for i, (name, colour) in enumerate(colours(names).items()):
+        styles[name] = {
+            "color": colour,
+            **({"linewidth": 1.5, "zorder": 3} if i % 2 else {"linewidth": 3, "zorder": 2}),
+        }
+    return styles
+
+
 def name_layers(axis: Any, names: Sequence[str]) -> None:
     """Layers 0, 1, 2, … of an axis by their names, or by some of too many."""
     share = sum(map(len, names)) / MOST_LETTERS if axis.axis_name == "x" else len(names) / MOST_LINES
@@ -56,12 +68,35 @@ def name_layers(axis: Any, names: Sequence[str]) -> None:
     axis.set_ticks(range(0, len(names), step), names[::step], fontsize="small")
 
 
+def spread(low: float, high: float, decades: int) -> tuple[float, float]:
+    """Limits of a logarithmic scale, at least so many decades apart: what hardly varies is to look like it."""
+    if high >= 10**decades * low:
+        return low, high
+    middle, factor = sqrt(low * high), 10 ** (decades / 2)
+    return middle / factor, middle * factor
+
+
 def widen(axes: Any, decades: int) -> None:
-    """A logarithmic axis to at least so many decades: what hardly varies is to look like it."""
     low, high = axes.get_ylim()
-    if high < 10**decades * low:
-        middle, factor = sqrt(low * high), 10 ** (decades / 2)
-        axes.set_ylim(middle / factor, middle * factor)
+    axes.set_ylim(spread(low, high, decades))
+
+
+def over_iterations(axes: Any) -> None:
+    axes.set_xlabel("iteration")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def over_losses(axes: Any) -> None:
+    """Losses that are drawn over the iterations: on a logarithmic scale with 0.3, 1, 3, … on it."""
+    from matplotlib.ticker import LogLocator
+
+    over_iterations(axes)
+    axes.set_yscale("log")
+    widen(axes, 1)
+    axes.yaxis.set_minor_locator(LogLocator(subs=(3,)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.grid(alpha=0.3, which="both")
 
 
 def numbers(values: Iterable[Any]) -> Any:

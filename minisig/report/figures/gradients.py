@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.report.figures.canvas import name_layers, new_figure
+from minisig.report.figures.canvas import name_layers, new_figure, over_iterations, spread
 from minisig.report.metrics import Metrics
 
 MOST_COLUMNS = 1000  # of a map; more could not be seen
@@ -26,8 +26,7 @@ def draw_gradients(panels: Sequence[Any], runs: Sequence[Metrics]) -> None:
     from matplotlib.colors import LogNorm
 
     seen = np.concatenate([metrics.norms[metrics.norms > 0] for metrics in runs])
-    low, high = (seen.min(), seen.max()) if len(seen) else (1.0, 1.0)
-    scale = LogNorm(low, high if high > low else 10 * low)
+    scale = LogNorm(*spread(seen.min(), seen.max(), 2)) if len(seen) else LogNorm(1, 100)
     for axes, metrics in zip(panels, runs, strict=True):
         some = slice(None, None, -(-len(metrics.iterations) // MOST_COLUMNS))
         norms = np.where(metrics.norms > 0, metrics.norms, np.nan)[some].T
@@ -36,7 +35,8 @@ def draw_gradients(panels: Sequence[Any], runs: Sequence[Metrics]) -> None:
         mesh = axes.pcolormesh(
             _edges(metrics.iterations[some]), edges, norms, norm=scale, cmap="cividis", rasterized=True
         )
-        axes.set(title="gradient norm of every layer", xlabel="iteration", facecolor="0.6")
+        axes.set(title="gradient norm of every layer", facecolor="0.6")
+        over_iterations(axes)
         axes.invert_yaxis()
         name_layers(axes.yaxis, metrics.layers)
     panels[0].figure.colorbar(mesh, ax=list(panels), label="gradient norm")

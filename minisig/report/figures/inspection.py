@@ -8,7 +8,7 @@ import numpy as np
 from minisig.diagnostics.inspection import Inspection
 from minisig.report.figures.activations import draw_activations
 from minisig.report.figures.bounds import draw_bounds, name_places
-from minisig.report.figures.canvas import name_layers, new_figure, numbers, widen
+from minisig.report.figures.canvas import line_styles, name_layers, new_figure, numbers, over_losses, widen
 from minisig.report.figures.gradients import draw_gradients
 from minisig.report.metrics import Metrics
 from minisig.report.palette import PALETTE, colours
@@ -30,7 +30,7 @@ def inspection_figure(config: Config, found: Mapping[str, Inspection], metrics: 
     """
     layers = next(iter(found.values())).layers
     shown = [f for f in LAYER if f == "gradient_norm" or sum(row[f] is not None for row in layers) > 1]
-    reach = all(inspection.bounds for inspection in found.values())
+    reach = all(inspection.bounds and len(inspection.bounds.rows) > 1 for inspection in found.values())
     count = len(shown) + reach
     heights = [3.5 * -(-count // 2), *([3.5] if metrics else []), *([4.5] if metrics and metrics.activities else [])]
     figure = new_figure(11 if count > 1 or metrics else 6, sum(heights))
@@ -57,9 +57,10 @@ def inspection_figure(config: Config, found: Mapping[str, Inspection], metrics: 
 def _draw_layers(axes: Any, found: Mapping[str, Inspection], field: str) -> None:
     """One quantity of every layer that has it, input first."""
     title, label, scale = LAYER[field]
+    styles = line_styles(found)
     for init, inspection in found.items():
         rows = [row for row in inspection.layers if row[field] is not None]
-        axes.plot(range(len(rows)), numbers(row[field] for row in rows), marker=".", label=init, **_style(init, found))
+        axes.plot(range(len(rows)), numbers(row[field] for row in rows), marker=".", label=init, **styles[init])
     name_layers(axes.xaxis, [row["name"] for row in rows])
     axes.set(title=title, ylabel=label, yscale=scale)
     if scale == "log":
@@ -70,21 +71,16 @@ def _draw_layers(axes: Any, found: Mapping[str, Inspection], field: str) -> None
     axes.grid(alpha=0.3)
 
 
-def _style(init: str, found: Mapping[str, Inspection]) -> dict[str, Any]:
-    """Its colour; every second line is thin and drawn over the others, so that it hides none of them."""
-    thin = len(found) == 1 or list(found).index(init) % 2 == 1
-    return {"color": colours(found)[init], "linewidth": 1.5 if thin else 3.5, "zorder": 3 if thin else 2}
-
-
 def _draw_reach(axes: Any, found: Mapping[str, Inspection]) -> None:
     """The gradient on its way back: of one network against its bounds, of several only what is measured."""
     bounds = {init: inspection.bounds for init, inspection in found.items() if inspection.bounds}
     if len(bounds) == 1:
         draw_bounds(axes, next(iter(bounds.values())))
         return
+    styles = line_styles(found)
     for init, bound in bounds.items():
         rows = bound.rows[::-1]
-        axes.plot(range(len(rows)), numbers(row.measured for row in rows), label=init, **_style(init, found))
+        axes.plot(range(len(rows)), numbers(row.measured for row in rows), label=init, **styles[init])
     name_places(axes, next(iter(bounds.values())))
     axes.set(title="gradient of the loss by the activities", ylabel=r"$\|\partial L/\partial y\|$", yscale="log")
     axes.grid(alpha=0.3)
@@ -93,7 +89,6 @@ def _draw_reach(axes: Any, found: Mapping[str, Inspection]) -> None:
 def _draw_losses(axes: Any, metrics: Metrics) -> None:
     axes.plot(*metrics.logged("train_loss"), color=PALETTE[7], label="of the batch")
     axes.plot(*metrics.logged("valid_loss"), ".-", color=PALETTE[6], label="on the validation part")
-    axes.set(title="loss", xlabel="iteration", ylabel="mean cross-entropy, nats", yscale="log")
-    widen(axes, 1)
-    axes.grid(alpha=0.3, which="both")
+    axes.set(title="loss", ylabel="mean cross-entropy, nats")
+    over_losses(axes)
     axes.legend(frameon=False)

@@ -11,7 +11,7 @@ from minisig.report.figures.canvas import new_figure
 from minisig.report.palette import PALETTE
 
 SIGMAS = (0.5, 1.0, 2.0, 4.0)  # beside the neuron's own
-MUS = (-2.0, -1.0, 0.0, 1.0, 2.0)
+SHIFTS = (-2.0, -1.0, 1.0, 2.0)  # of μ from the neuron's own
 LEVELS = 22  # of H_B
 TALLEST = 4.0  # density shown: that of a logit that hardly varies rises without limit
 
@@ -26,7 +26,7 @@ def neuron_figure(mu: float = 0.0, sigma: float | None = None) -> Any:
     of_sigma, of_mu, surface = figure.subplots(1, 3)
     _densities(of_sigma, [(mu, other) for other in SIGMAS], (mu, sigma), "σ", 1)
     of_sigma.set_title(f"density of y = g(z), z ~ N({mu:.3g}, σ²)".replace("-", "−"))
-    _densities(of_mu, [(other, sigma) for other in MUS], (mu, sigma), "μ", 0)
+    _densities(of_mu, [(mu + shift, sigma) for shift in SHIFTS], (mu, sigma), "μ", 0)
     of_mu.set_title(f"density of y = g(z), z ~ N(μ, {sigma:.3g}²)")
     _surface(surface, mu, sigma)
     return figure

@@ -8,7 +8,7 @@ import pytest
 
 from minisig.errors import MinisigError, UsageError
 from minisig.report.figures import neuron_figure, new_figure, require_drawable, save
-from minisig.report.figures.canvas import name_layers, numbers, widen
+from minisig.report.figures.canvas import name_layers, numbers, over_losses, spread
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -68,13 +68,22 @@ def test_of_many_layers_some_are_named_each_at_its_own_place(count, shown):
     assert [text.get_text() for text in axes.get_xticklabels()] == [f"dense{int(i)}" for i in axes.get_xticks()]
 
 
-def test_a_logarithmic_axis_is_widened_around_its_middle_or_left_alone():
-    axes = new_figure(3, 2).subplots()
-    axes.set(yscale="log", ylim=(4.0, 9.0))
-    widen(axes, 2)
-    assert axes.get_ylim() == pytest.approx((0.6, 60.0))
-    widen(axes, 1)
-    assert axes.get_ylim() == pytest.approx((0.6, 60.0))
+def test_limits_are_spread_around_their_middle_or_left_alone():
+    assert spread(4.0, 9.0, 2) == pytest.approx((0.6, 60.0))
+    assert spread(0.6, 60.0, 1) == (0.6, 60.0)
+    assert spread(5.0, 5.0, 2) == pytest.approx((0.5, 50.0))
+
+
+def test_a_few_iterations_are_marked_by_whole_numbers_and_losses_by_plain_ones():
+    figure = new_figure(4, 3)
+    axes = figure.subplots()
+    axes.plot([1, 2, 3], [2.3, 2.2, 2.1])
+    over_losses(axes)
+    figure.canvas.draw()
+    assert all(float(tick).is_integer() for tick in axes.get_xticks())
+    labels = [text.get_text() for text in axes.yaxis.get_minorticklabels() + axes.yaxis.get_majorticklabels()]
+    assert {"1", "3"} <= set(labels)
+    assert all(float(label) > 0 for label in labels)
 
 
 def test_what_is_no_finite_number_is_not_drawn():

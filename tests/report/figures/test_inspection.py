@@ -113,8 +113,9 @@ def test_a_bound_that_is_too_loose_to_be_seen_leaves_the_figure_and_says_where_t
         ),
         ("copy-memory", {"data.delay": 5, "network.model": "lstm"}, {"gradient by weights and biases"}),
         ("digits", {"network.hidden": []}, {"gradient by weights and biases"}),
+        ("digits", {"network.hidden": [5]}, {"gradient by weights and biases"}),
     ],
-    ids=["rnn", "lstm", "no hidden layer"],
+    ids=["rnn", "lstm", "no hidden layer", "a single one"],
 )
 def test_there_is_no_panel_for_what_there_is_not(experiment, settings, titles):
     config, found = inspected(experiment, ["ortho"], **settings)
@@ -141,7 +142,9 @@ def test_the_map_has_layers_from_the_input_down_and_a_logarithmic_scale(metrics)
     assert (axes.get_title(), other.get_title(), bar.get_ylabel()) == ("a", "b", "gradient norm")
     assert (axes.get_xlabel(), [t.get_text() for t in axes.get_yticklabels()]) == ("iteration", metrics.layers)
     assert axes.get_ylim() == (10.5, -0.5)
-    assert (mesh.norm.vmin, mesh.norm.vmax) == (metrics.norms.min(), metrics.norms.max())
+    low, high = metrics.norms.min(), metrics.norms.max()
+    assert mesh.norm.vmax / mesh.norm.vmin == pytest.approx(max(high / low, 100))
+    assert mesh.norm.vmax * mesh.norm.vmin == pytest.approx(high * low)
     assert type(mesh.norm).__name__ == "LogNorm"
     np.testing.assert_array_equal(mesh.get_coordinates()[0, :, 0], [0, 10.5, 30, 42.5, 47.5])
 
