@@ -53,6 +53,11 @@ def test_another_ending_is_refused_before_anything_is_done(here, command, name, 
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["inspect", "compare"])
+def test_the_ending_is_looked_at_before_data_are(command):
+    assert "must end in" in cli(command, "nosuch", "--plot", "a.jpg").stderr
+
+
 @pytest.mark.parametrize("command", ["theory", "inspect", "compare"])
 def test_without_matplotlib_it_is_said_before_anything_is_done(here, command, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)

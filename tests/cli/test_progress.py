@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 import time
+from io import StringIO
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console, Group
 
 from minisig.cli import main
 from minisig.cli.display import ASCII_LEVELS, REFRESHES, Display, gradient_bars
@@ -112,16 +114,6 @@ def test_without_colours_and_such_letters_digits_say_it_all(tmp_path):
     assert re.search(r": [1-8]{8}8$", last(text)[1])
 
 
-def test_a_comparison_shows_its_runs_and_the_gradients_of_the_present_one(tmp_path):
-    args = ("xor", "--init", "lecun", "--seeds", 1, "--iterations", 1500, "--hidden", "3x10", "--out", tmp_path)
-    frames = Terminal(shown("compare", *args)[1]).frames
-    runs, run, gradients = [frame for frame in frames if frame[-1].startswith("gradients") and ": " in frame[-1]][-1]
-    assert "0/1" in runs
-    assert "it/s" not in runs
-    assert "/1500" in run
-    assert re.search(r": \S{4}$", gradients)
-
-
 RECORD = {"train_loss": 1.0, "gradient_norm": {"dense0": 1.0}}
 
 
@@ -132,6 +124,27 @@ def test_of_a_resumed_run_what_was_done_before_counts_for_no_speed():
         display.get_time = lambda now=now: now
         display.show(RECORD | {"iteration": iteration})
     assert display.tasks[0].speed == 10.0
+
+
+def test_a_comparison_shows_its_runs_and_the_gradients_of_the_present_one():
+    def drawn():
+        console = Console(file=StringIO(), width=80)
+        console.print(Group(*display.get_renderables()))
+        return console.file.getvalue().splitlines()
+
+    display = Display()
+    display.add_task("runs", total=3)
+    display.follow(1500)
+    for iteration in (20, 40, 60):
+        display.show(RECORD | {"iteration": iteration, "valid_error": 7.0})
+    runs, run, gradients = drawn()
+    assert re.search(r"0/3 +-:--:-- runs", runs)
+    assert re.search(r"60/1500 \S+ it/s .* loss 1\.000 valid 7\.0 %", run)
+    assert gradients.endswith(": █")
+    display.begin_again()
+    _, run = drawn()
+    assert "0/1500" in run
+    assert not re.search("it/s|loss|valid", run)
 
 
 def test_it_is_drawn_a_few_times_a_second_however_often_it_is_told():
