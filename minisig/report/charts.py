@@ -4,15 +4,15 @@ A trace's legendgroup is what the page's switches turn on and off. Colours are t
 to a light or a dark background.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from minisig.report.figures import COLOURS
+from minisig.report.palette import PALETTE, colours
 from minisig.report.runs import Run
 from minisig.report.thinning import spread, thin
 
@@ -60,9 +60,13 @@ def curve(name: str, runs: Sequence[Run], scalar: str) -> Curve | None:
 
 
 def styles(names: Iterable[str]) -> Styles:
-    """A colour and a dash for each name, the same in every chart."""
-    looks = cycle((colour, dash) for dash in DASHES for colour in COLOURS)
-    return dict(zip(names, looks, strict=False))
+    """A colour and a dash for each name, the same in every chart; a colour that comes again has another dash."""
+    used: Counter[str] = Counter()
+    looks = {}
+    for name, colour in colours(names).items():
+        looks[name] = colour, DASHES[used[colour] % len(DASHES)]
+        used[colour] += 1
+    return looks
 
 
 def curves_chart(curves: Sequence[Curve], styles: Styles, unit: str) -> Chart:
@@ -143,7 +147,7 @@ def results_chart(
                 "name": "the paper's mean",
                 "x": list(paper.values()),
                 "y": [places[name] for name in paper],
-                "marker": {"color": COLOURS[6], "size": 12, "symbol": "diamond-open", "line": {"width": 2}},
+                "marker": {"color": PALETTE[6], "size": 12, "symbol": "diamond-open", "line": {"width": 2}},
                 "hovertemplate": "%{fullData.name}<br>%{x:.4g}<extra></extra>",
             }
         )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from minisig.report.charts import ITERATIONS, LAYERS, MOST_LAYERS, NUMBERS, Chart, plain, short
-from minisig.report.figures import COLOURS
 from minisig.report.metrics import Metrics
+from minisig.report.palette import PALETTE
 from minisig.report.runs import Run
 from minisig.report.tables import Table
 from minisig.report.thinning import spread
@@ -90,15 +90,15 @@ def _norms_chart(layers: Sequence[str], norms: Rows) -> Chart:
             line
             | {
                 "name": "at the first iteration",
-                "line": {"color": COLOURS[4], "dash": "dot", "width": 2},
-                "marker": {"color": COLOURS[4], "size": 4},
+                "line": {"color": PALETTE[4], "dash": "dot", "width": 2},
+                "marker": {"color": PALETTE[4], "size": 4},
                 "hovertemplate": "%{x}, first iteration<br>%{y:.3e}<extra></extra>",
             },
             line
             | {
                 "name": "now",
-                "line": {"color": COLOURS[5], "width": 2},
-                "marker": {"color": COLOURS[5], "size": 7},
+                "line": {"color": PALETTE[5], "width": 2},
+                "marker": {"color": PALETTE[5], "size": 7},
                 "hovertemplate": "%{x}<br>%{y:.3e}<extra></extra>",
             },
         ],
@@ -122,9 +122,9 @@ def _activities_chart(activities: Sequence[str], means: Rows, stds: Rows) -> Cha
                 "name": "activities, mean ± deviation",
                 "x": [plain(name) for name in activities],
                 "y": means[0],
-                "error_y": {"type": "data", "array": stds[0], "color": COLOURS[0], "thickness": 1.5},
-                "line": {"color": COLOURS[0], "width": 2},
-                "marker": {"color": COLOURS[0], "size": 7},
+                "error_y": {"type": "data", "array": stds[0], "color": PALETTE[0], "thickness": 1.5},
+                "line": {"color": PALETTE[0], "width": 2},
+                "marker": {"color": PALETTE[0], "size": 7},
                 "hovertemplate": "%{x}<br>%{y:.3f} ± %{error_y.array:.3f}<extra></extra>",
             }
         ],

@@ -15,7 +15,7 @@ from typing import Any
 from minisig import __version__
 from minisig.errors import MinisigError, printable
 from minisig.jsonable import jsonable
-from minisig.report.figures import COLOURS
+from minisig.report.palette import PALETTE
 from minisig.report.runs import Run, read_paths
 from minisig.report.sections import Section, section
 from minisig.training.files import write_file
@@ -67,7 +67,7 @@ def render(sections: Sequence[Section]) -> str:
     scripts = [get_plotlyjs(), (PARTS / "page.js").read_text(encoding="utf-8")]
     return environment.get_template("page.html").render(
         sections=sections,
-        colours=COLOURS,
+        colours=PALETTE,
         style=(PARTS / "page.css").read_text(encoding="utf-8"),
         scripts=scripts,
         policy=policy(scripts),
@@ -93,7 +93,7 @@ def embedded(value: Any) -> str:
 
 def _data(sections: Sequence[Section]) -> dict[str, Any]:
     return {
-        "colours": COLOURS,
+        "colours": PALETTE,
         "charts": {f"s{i}-{view.name}": view.chart for i, part in enumerate(sections) for view in part.views},
         "profiles": {f"s{i}": part.profiles for i, part in enumerate(sections)},
     }

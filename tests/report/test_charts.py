@@ -7,8 +7,8 @@ from statistics import mean
 import pytest
 
 from minisig.report.charts import curve, curves_chart, plain, results_chart, start_chart, start_norms, styles
-from minisig.report.figures import COLOURS
 from minisig.report.layers import heat_chart, profile, room
+from minisig.report.palette import PALETTE
 from minisig.report.runs import kinds, read_paths
 
 
@@ -74,7 +74,7 @@ def test_a_long_curve_is_thinned_and_keeps_its_peak(written):
 def test_many_names_are_told_apart_by_colour_and_dash():
     looks = styles([str(i) for i in range(24)])
     assert len(set(looks.values())) == 24
-    assert {colour for colour, _ in looks.values()} == set(COLOURS)
+    assert {colour for colour, _ in looks.values()} == set(PALETTE)
 
 
 def test_every_run_has_a_point_beside_the_papers():
