@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.report.figures.canvas import over_iterations
+from minisig.report.figures.canvas import LONGEST, SMALL_TEXT, over_iterations
 from minisig.report.metrics import Metrics
 
 MOST_LAYERS = 8
@@ -20,7 +20,7 @@ def draw_activations(figure: Any, metrics: Metrics, colour: str) -> None:
         mean, std = metrics.means[:, layer], metrics.stds[:, layer]
         axes.plot(metrics.iterations, mean, color=colour)
         axes.fill_between(metrics.iterations, mean - std, mean + std, color=colour, alpha=0.25, linewidth=0)
-        axes.set_title(metrics.activities[layer], fontsize="medium")
+        axes.set_title(metrics.activities[layer][:LONGEST], **SMALL_TEXT)
         axes.grid(alpha=0.3)
     for axes in panels.flat[len(chosen) :]:
         axes.remove()

@@ -13,6 +13,8 @@ from minisig.report.palette import colours
 from minisig.training.files import write_file
 
 FORMATS = (".png", ".svg", ".pdf")
+LONGEST = 40  # letters of a layer's name
+SMALL_TEXT = {"fontsize": "small", "parse_math": False}  # a name from a file is no formula, whatever it looks like
 MOST_LETTERS, MOST_LINES = 56, 16  # of the names of layers along a horizontal and a vertical axis
 
 
@@ -65,7 +67,7 @@ def name_layers(axis: Any, names: Sequence[str]) -> None:
     """Layers 0, 1, 2, … of an axis by their names, or by some of too many."""
     share = sum(map(len, names)) / MOST_LETTERS if axis.axis_name == "x" else len(names) / MOST_LINES
     step = max(1, ceil(share))
-    axis.set_ticks(range(0, len(names), step), names[::step], fontsize="small")
+    axis.set_ticks(range(0, len(names), step), [name[:LONGEST] for name in names[::step]], **SMALL_TEXT)
 
 
 def spread(low: float, high: float, decades: int) -> tuple[float, float]:

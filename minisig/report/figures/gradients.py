@@ -17,7 +17,7 @@ def gradient_maps(runs: Mapping[str, Metrics]) -> Any:
     panels = figure.subplots(1, len(runs), squeeze=False)[0]
     draw_gradients(panels, list(runs.values()))
     for axes, name in zip(panels, runs, strict=True):
-        axes.set_title(name)
+        axes.set_title(name, parse_math=False)
     return figure
 
 

@@ -44,7 +44,7 @@ def inspection_figure(config: Config, found: Mapping[str, Inspection], metrics: 
         axes.remove()
     if len(found) > 1:
         panels[0].legend(frameon=False, fontsize="small", ncols=2)
-    parts[0].suptitle(network(config, init=len(found) == 1))
+    parts[0].suptitle(network(config, init=len(found) == 1), parse_math=False)
     if metrics:
         losses, gradients = parts[1].subplots(1, 2)
         _draw_losses(losses, metrics)

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -9,7 +10,7 @@ import minisig as ms
 from minisig.data import load
 from minisig.diagnostics.inspection import inspect_network
 from minisig.experiments import configure
-from minisig.report.figures import gradient_maps, inspection_figure, new_figure
+from minisig.report.figures import gradient_maps, inspection_figure, new_figure, save
 from minisig.report.figures.activations import draw_activations
 from minisig.report.figures.bounds import LINES, draw_bounds
 from minisig.report.metrics import read_metrics
@@ -162,6 +163,18 @@ def test_maps_side_by_side_have_one_scale_and_a_zero_is_left_out(tmp_path):
     small, large = (axes.collections[0] for axes in figure.axes[:2])
     assert (small.norm.vmin, small.norm.vmax) == (large.norm.vmin, large.norm.vmax) == (1e-9, 1e2)
     assert np.ma.getmaskarray(small.get_array()).tolist() == [[False], [True]]
+
+
+def test_names_that_look_like_formulas_or_have_no_end_are_names(six, tmp_path):
+    names = ["$\\nosuch{$", "x" * 100_000]
+    values = dict.fromkeys(names, 1.0)
+    record = {"iteration": 1, "gradient_norm": values, "activation_mean": values, "activation_std": values}
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(record) + "\n")
+    config, found = six
+    named = msgspec.structs.replace(config, experiment="$\\frac$")
+    figure = inspection_figure(named, {"lecun": found["lecun"]}, read_metrics(tmp_path / "metrics.jsonl"))
+    save(figure, tmp_path / "a.png")  # where a formula would be read
+    assert panels(figure).keys() >= {names[0], "x" * 40}
 
 
 def test_activities_are_drawn_as_mean_and_deviation_of_layers_evenly_spread(metrics):
