@@ -41,7 +41,7 @@ def save(figure: Any, path: Path) -> None:
 def require_drawable(path: Path) -> None:
     """Refuse a name of another format, or a machine without matplotlib, before any work is done."""
     if path.suffix.lower() not in FORMATS:
-        raise UsageError(f"{path}: a figure's name must end in {', '.join(FORMATS)}")
+        raise UsageError(f"a figure's name must end in {', '.join(FORMATS)}, got {path}")
     _require_matplotlib()
 
 
