@@ -60,7 +60,8 @@ True
 >>> rnn.forward(np.zeros((7, 3), dtype=int)).shape
 (7, 3, 10)
 
-A weight's gradient stays factored, dW = xᵀ dz; `Rows` is that of an embedding, `RowSum` that of a bias:
+A weight's gradient stays factored, dW = xᵀ dz; `Rows` is that of an embedding, `RowSum` that of a bias, and `Evaluated`
+one that is an array already:
 
 >>> ms.Outer(np.ones((5, 3)), np.ones((5, 2))).dense(backend).shape
 (3, 2)
@@ -68,6 +69,8 @@ A weight's gradient stays factored, dW = xᵀ dz; `Rows` is that of an embedding
 array([5., 5.])
 >>> ms.Rows(np.array([0, 2, 2]), np.ones((3, 1)), 4).dense(backend).ravel()
 array([1., 0., 2., 0.])
+>>> float(ms.Evaluated(np.array([[3.0, 4.0]])).norm(backend))
+5.0
 
 Four tables of names are open to everybody: INITIALIZERS, EXPERIMENTS, MODELS and SOURCES (of data); see plugins.py.
 
@@ -118,7 +121,7 @@ if TYPE_CHECKING:
     from minisig.diagnostics.inspection import inspect_network
     from minisig.errors import DataError, Diverged, MinisigError, UsageError
     from minisig.experiments import EXPERIMENTS, Experiment, configure
-    from minisig.gradients import Outer, Rows, RowSum
+    from minisig.gradients import Evaluated, Outer, Rows, RowSum
     from minisig.initializers import INITIALIZERS, Inputs, Target, initialize
     from minisig.layers import LSTM, RNN, Dense, Dropout, Embedding, Layer, ScaledTanh, Sigmoid
     from minisig.network import Network, mlp, recurrent
@@ -139,6 +142,7 @@ _HOME = {
     "Dropout": "layers",
     "EXPERIMENTS": "experiments",
     "Embedding": "layers",
+    "Evaluated": "gradients",
     "Experiment": "experiments",
     "INITIALIZERS": "initializers",
     "Inputs": "initializers",
@@ -191,6 +195,7 @@ __all__ = [
     "Diverged",
     "Dropout",
     "Embedding",
+    "Evaluated",
     "Experiment",
     "Inputs",
     "Layer",

@@ -36,6 +36,7 @@ def test_the_public_names_are_these():
         "Diverged",
         "Dropout",
         "Embedding",
+        "Evaluated",
         "Experiment",
         "Inputs",
         "Layer",

@@ -6,7 +6,8 @@ A layer is any object with
     forward(x, backend)             -> (y, cache)
     backward(dy, cache, backend)    -> (dx, {name: Gradient})
 
-and remembers nothing between the two calls: all that backward needs is in the cache. More is optional:
+and remembers nothing between the two calls: all that backward needs is in the cache. A Gradient is one of those in
+gradients.py; Evaluated wraps an array of the parameter's shape. More is optional:
 
     takes_tokens = True             x are integers, not to be converted
     draws = True                    forward takes a third argument, the generator of its draws or None when evaluating
