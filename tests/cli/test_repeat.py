@@ -30,7 +30,7 @@ def configured(command):
     name, *words = shlex.split(command)[1:]
     options = main.commands[name].make_context(name, words).params
     experiment = options.pop("experiment")
-    for other in ("out", "resume", "json_"):
+    for other in ("out", "resume", "tensorboard", "json_"):
         options.pop(other)
     return configure(experiment, overrides(experiment, **options))
 
