@@ -14,6 +14,7 @@ import numpy as np
 
 from minisig.report.palette import PALETTE, colours
 from minisig.report.runs import Run
+from minisig.report.tables import cropped
 from minisig.report.thinning import spread, thin
 
 Chart = dict[str, Any]
@@ -214,8 +215,7 @@ def by_depth(networks: Iterable[Iterable[str]]) -> list[str]:
 
 def plain(text: str, most: int = 60) -> str:
     """Text that plotly shows as it is, what looks like markup included; the start of a long one."""
-    text = text if len(text) <= most else f"{text[:most]}…"
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return cropped(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def short(values: Iterable[float | None]) -> list[float | None]:

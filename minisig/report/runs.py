@@ -11,6 +11,7 @@ from minisig.errors import DataError, printable
 from minisig.experiments import EXPERIMENTS, PAPER_INITS, settings
 from minisig.experiments.compare import Job
 from minisig.report.metrics import Metrics, read_metrics
+from minisig.report.tables import cropped
 from minisig.training.config import Config
 from minisig.training.files import read_config, read_file
 from minisig.training.folder import RunFolder
@@ -70,13 +71,12 @@ def kinds(runs: Sequence[Run]) -> dict[str, list[Run]]:
     found: dict[tuple[str, bytes], list[Run]] = {}
     for run in runs:
         found.setdefault((run.row, msgspec.json.encode(_compared(run.config))), []).append(run)
+    compared = {kind: _compared(members[0].config) for kind, members in found.items()}
     named: dict[str, list[Run]] = {}
-    for (row, _), members in found.items():
-        alike = [_compared(others[0].config) for (name, _), others in found.items() if name == row]
-        own = _compared(members[0].config)
-        names = [name for name in own if any(other.get(name) != own[name] for other in alike)]
-        label = printable(", ".join([row, *(f"{name} {own[name]}" for name in names)]))
-        label = label if len(label) <= LONGEST else f"{label[:LONGEST]}…"
+    for kind, members in found.items():
+        own, alike = compared[kind], [other for (row, _), other in compared.items() if row == kind[0]]
+        differ = [f"{name} {value}" for name, value in own.items() if any(other.get(name) != value for other in alike)]
+        label = cropped(printable(", ".join([kind[0], *differ])), LONGEST)
         named[label if label not in named else f"{label} ({len(named) + 1})"] = members
     return named
 

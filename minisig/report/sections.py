@@ -27,11 +27,12 @@ from minisig.report.charts import (
 from minisig.report.comparison import UNITS, cells
 from minisig.report.layers import heat_chart, profile, profile_tables, room
 from minisig.report.runs import Failure, Run, kinds
-from minisig.report.tables import Table, network, number
+from minisig.report.tables import Table, cropped, network, number
 from minisig.report.thinning import spread
 from minisig.report.verdicts import comparison_verdict, run_verdict
 
 MOST_LINES = 20  # of a table behind a chart
+LONGEST = 300  # characters of a setting
 PARTS = {"train": "training", "valid": "validation", "test": "test"}
 
 
@@ -69,6 +70,7 @@ def section(
     """Of runs of the same experiment; `repeat` gives the commands that would make them again."""
     found = kinds(runs)
     one = runs[0]
+    experiment = cropped(one.config.experiment, LONGEST)
     looks = styles(PARTS.values() if len(runs) == 1 else found)
     columns, frames = room(runs)
     profiles = [
@@ -90,15 +92,17 @@ def section(
         views = _losses(one, looks)
         shown = [style for style in looks if any(style in _drawn(view) for view in views)]
         common["styles"] = {name: looks[name] for name in shown}
-        heading = f"{one.config.experiment}, {one.row}, seed {one.config.seed}"
-        return Section(heading, network(one.config), run_verdict(one), _facts(one), views=views, **common)
+        heading = f"{experiment}, {cropped(one.row, LONGEST)}, seed {one.config.seed}"
+        return Section(
+            heading, cropped(network(one.config), LONGEST), run_verdict(one), _facts(one), views=views, **common
+        )
     metric = _metric(runs)
     rows = [_row(name, members, metric) for name, members in found.items()]
     inits = all(name == members[0].config.network.init for name, members in found.items())
     kind = f"{len(found)} {'initializations' if inits else 'kinds of network'}" if len(found) > 1 else one.row
     return Section(
-        f"{one.config.experiment}: {kind}, {len(runs)} runs",
-        network(one.config, init=False),
+        f"{experiment}: {kind}, {len(runs)} runs",
+        cropped(network(one.config, init=False), LONGEST),
         comparison_verdict(rows, found, len(failures)),
         _comparison(rows, metric),
         views=[*_results(rows, looks, metric), *_learning(found, looks), _start(found, looks)],
@@ -237,8 +241,8 @@ def _configuration(runs: Sequence[Run]) -> Table:
 def _setting(value: Any) -> str:
     if isinstance(value, list | tuple):
         alike = len(value) > 1 and len(set(value)) == 1
-        return f"{len(value)} × {value[0]}" if alike else ", ".join(map(str, value))
-    return "–" if value is None else str(value)
+        return f"{len(value)} × {value[0]}" if alike else cropped(", ".join(map(str, value)), LONGEST)
+    return "–" if value is None else cropped(str(value), LONGEST)
 
 
 def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:

@@ -33,6 +33,10 @@ def number(value: Any) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
+def cropped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def abridged(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """All rows, or the first and last of too many with dots between them."""
     half = MOST_ROWS // 2

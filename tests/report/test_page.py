@@ -193,6 +193,12 @@ def test_numbers_that_json_does_not_know_are_null():
     assert embedded([float("nan"), float("inf"), 1.5]) == "[null,null,1.5]"
 
 
+def test_settings_without_end_do_not_swell_the_page(written, records, page, tmp_path):
+    hidden, name = list(range(1, 100_000)), "x" * 10**6
+    page(*(written(records, {"network.hidden": hidden, "experiment": name, "seed": i}, name=str(i)) for i in range(2)))
+    assert (tmp_path / "report.html").stat().st_size < 6e6
+
+
 def test_where_it_cannot_be_written_is_named(one, tmp_path):
     with pytest.raises(MinisigError, match="cannot write"):
         write_report([one], tmp_path / "nosuch" / "report.html", lambda runs: [])
