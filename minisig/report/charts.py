@@ -158,7 +158,7 @@ def results_chart(
             "xaxis": {"title": {"text": unit}, "type": "linear"} | NUMBERS,
             "yaxis": {
                 "tickvals": list(places.values()),
-                "ticktext": [plain(name, 24) for name in places],
+                "ticktext": [plain(name, 30) for name in places],
                 "range": [len(values) - 0.5, -0.5],
                 "automargin": True,
             },
