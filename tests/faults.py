@@ -35,6 +35,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save
 
 from minisig.cli import main
+from minisig.cli.repeat import commands
 from minisig.data import load
 from minisig.errors import DataError, Diverged, Interrupted, MinisigError, UsageError
 from minisig.experiments import configure
@@ -42,6 +43,9 @@ from minisig.experiments.compare import compare, curves, plan
 from minisig.experiments.executors import Here, processes
 from minisig.jsonable import jsonable
 from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
+from minisig.report.page import embedded
+from minisig.report.runs import read_paths
+from minisig.report.sections import section
 from minisig.training import files
 from minisig.training.checkpoint import load_checkpoint
 from minisig.training.files import read_config, read_tensors
@@ -604,8 +608,9 @@ def restored(folder):
 
 
 def shown(folder):
-    """By the command line."""
-    result = CliRunner().invoke(main, ["train", "--resume", str(folder.path)])
+    """By the command line, without a report."""
+    with patch.dict(sys.modules, plotly=None):
+        result = CliRunner().invoke(main, ["train", "--resume", str(folder.path)])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     if result.exit_code:
@@ -621,6 +626,14 @@ def tabled(jobs, folder):
     for row in comparison.rows:
         for metric in ("train_loss", "valid_error"):
             assert all(np.isfinite(values).all() for values in curves(row.results, metric).values())
+    return "read"
+
+
+def reported(folder):
+    """Becomes sentences, tables and charts of finite numbers."""
+    runs, failures = read_paths([folder.path])
+    found = section(runs, failures, commands)
+    embedded([*(view.chart for view in found.views), *found.profiles])
     return "read"
 
 
@@ -645,6 +658,9 @@ def run_files(folder):
         "metrics": Folder(place, unfinished, "metrics.jsonl", torn, resumed),
         "parameters": Folder(place, [done], "best.safetensors", strange_tensors, restored),
         "summary": Folder(place, [done], "summary.json", strange_json, shown),
+        "reported metrics": Folder(place, [done], "metrics.jsonl", strange_line, reported),
+        "reported summary": Folder(place, [done], "summary.json", strange_json, reported),
+        "reported configuration": Folder(place, [done], "config.json", strange_json, reported),
         "compared metrics": Folder(compared, results, "metrics.jsonl", strange_line, table),
         "compared summary": Folder(compared, results, "summary.json", strange_json, table),
         "compared configuration": Folder(compared, results, "config.json", strange_json, table),
