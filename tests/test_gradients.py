@@ -41,6 +41,14 @@ def test_norm_is_that_of_the_matrix(gradient):
     assert gradient.norm(BACKEND) == pytest.approx(np.sqrt((naive(gradient) ** 2).sum()), rel=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-38, 1e-41, 1e-44])  # the first is the last with all its digits
+def test_norm_of_a_gradient_at_the_end_of_float32_is_not_lost(size):
+    rng = np.random.default_rng(0)
+    x, dz = rng.uniform(0.5, 1, (3, 20)).astype("float32"), (size * rng.choice([-1, 1], (3, 20))).astype("float32")
+    exact = np.linalg.norm(x.astype("float64").T @ dz.astype("float64"))
+    assert Outer(x, dz).norm(get_backend()) == pytest.approx(exact, rel=1e-5)
+
+
 def test_norm_of_a_vanishing_float32_gradient_does_not_underflow():
     tiny = np.full((4, 3), 1e-30, dtype=np.float32)
     assert RowSum(tiny).norm(BACKEND) == pytest.approx(4e-30 * np.sqrt(3), rel=1e-6)

@@ -58,7 +58,7 @@ class NumpyBackend:
         x_size, dz_size = self.norm(x), self.norm(dz)
         if not 0 < x_size * dz_size < inf:
             return x_size * dz_size
-        x, dz = x * (1 / x_size), dz * (1 / dz_size)
+        x, dz = x / x_size, dz / dz_size  # not times 1 / size, which may be beyond float32
         products = self.matmul(x, x.T) * self.matmul(dz, dz.T)
         # Rounding may leave a sum that vanishes below zero.
         return x_size * dz_size * abs(float(products.sum(dtype="float64"))) ** 0.5

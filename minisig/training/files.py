@@ -1,6 +1,7 @@
 """Files of a run: written whole or not at all, and read as if anybody could have put them there."""
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +75,10 @@ def read_config(folder: Path) -> Config:
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     try:
-        if path.stat().st_size > MOST_BYTES[path.suffix]:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe or a device may never end
+            raise DataError(f"{path}: not a file")
+        if found.st_size > MOST_BYTES[path.suffix]:
             raise DataError(f"{path}: larger than any such file should be")
         yield
     except OSError as error:

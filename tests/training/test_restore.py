@@ -1,6 +1,7 @@
 """A run brought back from its folder, and folders that are not what they seem."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -107,3 +108,13 @@ def test_inspect_json_has_the_promised_keys():
         assert list(row) == ["from", "to", "measured", "product_with_real_derivatives", "spectral", "frobenius"]
         numbers = list(row.values())[2:]
         assert numbers == sorted(numbers)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes there")
+@pytest.mark.parametrize("name", ["config.json", "best.safetensors"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_unread(finished, name):
+    folder, _ = finished
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(DataError, match=f"{name}: not a file"):
+        restore(folder)
