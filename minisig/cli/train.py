@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides
+
+if TYPE_CHECKING:
+    from minisig.training.folder import RunFolder
 
 
 @click.command()
@@ -62,11 +65,6 @@ def train(
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
     from minisig.training.files import read_config
-    from minisig.training.folder import RunFolder
-
-    Folder = RunFolder
-    if tensorboard or (resume and (resume / "tensorboard").is_dir()):
-        from minisig.bridges.tensorboard import TensorBoardFolder as Folder
 
     if resume:
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
@@ -75,17 +73,29 @@ def train(
             raise click.UsageError(f"a run is resumed as it was configured; leave out {', '.join(others)}.")
         iterations, backend = options["iterations"], options["backend"] if "backend" in given else None
         with progress(read_config(resume), iterations) as watch, signals() as stop:
-            summary = runs.resume(Folder(resume), iterations, watch, stop, backend=backend)
+            folder = _kind(tensorboard or (resume / "tensorboard").is_dir())(resume)
+            summary = runs.resume(folder, iterations, watch, stop, backend=backend)
         config, path = read_config(resume), resume
     else:
         config = configure(experiment, overrides(experiment, **options))
         name = f"{experiment}-{config.network.init}-seed{config.seed}"
-        folder = Folder(Path(out)) if out else Folder(Path("runs") / name, numbered=True)
+        folder = _kind(tensorboard)(Path(out) if out else Path("runs") / name, numbered=not out)
         with progress(config) as watch, signals() as stop:
             summary = runs.run(config, folder, watch, stop)
         path = folder.path
     report = report_beside(path)
     click.echo(json.dumps(summary) if json_ else summary_text(summary, config, path, report))
+
+
+def _kind(tensorboard: bool) -> "type[RunFolder]":
+    """Of run folder: the plain one, or one that keeps a TensorBoard log too."""
+    if tensorboard:
+        from minisig.bridges.tensorboard import TensorBoardFolder
+
+        return TensorBoardFolder
+    from minisig.training.folder import RunFolder
+
+    return RunFolder
 
 
 @contextmanager
