@@ -7,11 +7,11 @@ Writes results/inspect.json.
 
 import json
 from pathlib import Path
-from statistics import median, quantiles
-from time import process_time
 from typing import Any
 
 from benchmarks.machine import machine
+from benchmarks.speed.tracking import ours, shares
+from benchmarks.speed.workloads import OURS
 from minisig.data import load
 from minisig.diagnostics.inspection import inspect_network
 from minisig.experiments import PAPER_INITS, configure
@@ -28,17 +28,7 @@ def tracking() -> dict[str, Any]:
     config = configure("mnist-deep")
     data = load(config.data)
     training = Training(build_network(config, data), data, config)
-    steps, norms = [], []
-    for iteration in range(1, STEPS + 1):
-        started = process_time()
-        trace, _ = training.step(iteration)
-        stepped = process_time()
-        trace.gradient_norms()
-        steps.append(stepped - started)
-        norms.append(process_time() - stepped)
-    shares = [norm / step for norm, step in zip(norms, steps, strict=True)]
-    tenth = quantiles(shares, n=10)
-    return {"step_ms": 1e3 * median(steps), "share": median(shares), "share_10": tenth[0], "share_90": tenth[-1]}
+    return shares({OURS: ours(training)}, STEPS)[OURS]
 
 
 def main() -> None:

@@ -1,0 +1,9 @@
+"""How fast minisig is, against its peers and against the matrix products alone.
+
+workloads.py    what is timed, a row each, with what must be reached
+ours.py pytorch.py jaxlib.py sklearn.py gemms.py    the same training step by each peer; distortions.py those of images
+measure.py      in turn, in short slices; ratios with their spread
+worker.py       one workload in a fresh process, with one thread or all
+memory.py startup.py tracking.py growth.py          what else it costs
+report.py       tables, and which targets are met
+"""

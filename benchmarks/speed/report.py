@@ -1,0 +1,127 @@
+"""What was measured, as text, as Markdown for the README, and against what must be reached."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from benchmarks.speed.startup import STARTS
+from benchmarks.speed.tracking import MOST
+from benchmarks.speed.workloads import ONE_THREAD, OURS, TORCH, WORKLOADS
+from minisig.report.tables import columns
+
+MEGABYTE = 2**20
+GROWN = MEGABYTE  # that a process may hold more after thousands of steps: the interpreter's own breath
+
+
+class Target(NamedTuple):
+    what: str
+    wanted: str
+    found: float
+    met: bool
+
+
+def targets(results: dict[str, Any]) -> Iterator[Target]:
+    """All that can be judged by what was measured."""
+    for name, runs in results["workloads"].items():
+        for peer, least in WORKLOADS[name].targets.items():
+            if ratio := runs.get("1", {}).get("ratios", {}).get(peer):
+                yield Target(f"{name}, times {peer}", f"≥ {least:.2f}", ratio[0], ratio[0] >= least)
+        for peer in (TORCH, ONE_THREAD):
+            # Nothing is proved slower than another as long as the spread has room for both orders.
+            if ratio := runs.get("all", {}).get("ratios", {}).get(peer):
+                yield Target(f"{name}, all cores, times {peer}", "≥ 1 in the spread", ratio[0], ratio[2] >= 1)
+    for what, (_, other, most) in STARTS.items():
+        if found := results.get("startup", {}).get(what):
+            yield Target(f"{what}, of {other}", f"≤ {most:.2f}", found["ratio"][0], found["ratio"][0] <= most)
+    if tracked := results.get("tracking"):
+        share = tracked[OURS]["share"]
+        yield Target("every gradient norm at every step of mlp-deep", f"≤ {MOST:.2f}", share, share <= MOST)
+    memory = results.get("memory", {})
+    if TORCH in (peaks := memory.get("peaks", {}).get("mlp-deep", {})):
+        ratio = peaks[OURS] / peaks[TORCH]
+        yield Target("peak memory of mlp-deep, of PyTorch's", "≤ 1.00", ratio, ratio <= 1)
+    for name, grown in memory.get("grown", {}).items():
+        yield Target(f"megabytes {name} holds more after 10,000 steps", "≤ 1.00", grown / MEGABYTE, grown <= GROWN)
+
+
+def text(results: dict[str, Any]) -> str:
+    parts = [columns(_workload_rows(results))] if results["workloads"] else []
+    parts += [
+        f"{name}: no {peer}, {why}"
+        for name, runs in results["workloads"].items()
+        for run in runs.values()
+        for peer, why in run["missing"].items()
+    ]
+    if memory := results.get("memory"):
+        rows = [["peak memory, MB", ""]]
+        rows += [
+            [f"{name}, {peer}", f"{peak / MEGABYTE:.1f}"]
+            for name, peaks in memory["peaks"].items()
+            for peer, peak in peaks.items()
+        ]
+        rows += [[f"{name}, more after 10,000 steps", f"{n / MEGABYTE:.2f}"] for name, n in memory["grown"].items()]
+        parts.append(columns(rows))
+    if startup := results.get("startup"):
+        rows = [["start-up", "ms CPU", "ratio", "of"]]
+        rows += [
+            [what, f"{found['milliseconds'][0]:.0f}", _spread(found["ratio"]), STARTS[what][1]]
+            for what, found in startup.items()
+        ]
+        parts.append(columns(rows))
+    if tracked := results.get("tracking"):
+        rows = [["every gradient norm at every step of mlp-deep", "share of the step"]]
+        rows += [[peer, f"{100 * found['share']:.1f} %"] for peer, found in tracked.items()]
+        parts.append(columns(rows))
+    if growth := results.get("growth"):
+        parts.append(columns(_growth_rows(growth)))
+    return "\n\n".join(parts)
+
+
+def _workload_rows(results: dict[str, Any]) -> list[list[str]]:
+    rows = [["workload", "threads", "peer", "ms a step", "times ours", "spread"]]
+    for name, runs in results["workloads"].items():
+        for threads, run in runs.items():
+            for peer, (ms, *_) in run["milliseconds"].items():
+                ratio = run["ratios"].get(peer)
+                cells = [f"{ratio[0]:.2f}", f"{ratio[1]:.2f} – {ratio[2]:.2f}"] if ratio else ["", ""]
+                rows.append([name, threads, peer, f"{ms:.3g}", *cells])
+    return rows
+
+
+def _growth_rows(growth: dict[str, Any]) -> list[list[str]]:
+    rows = [["growth with", "sizes", "ms a step", "time ~", "MB", "memory ~"]]
+    for what, found in growth.items():
+        rows.append(
+            [
+                what,
+                " ".join(f"{size:,}" for size in found["sizes"]),
+                " ".join(f"{ms:.3g}" for ms in found["milliseconds"]),
+                f"n^{found['time_exponent']:.2f}",
+                " ".join(f"{n / MEGABYTE:.0f}" for n in found["bytes"]),
+                f"n^{found['memory_exponent']:.2f}",
+            ]
+        )
+    return rows
+
+
+def _spread(ratio: Any) -> str:
+    return f"{ratio[0]:.2f} ({ratio[1]:.2f} – {ratio[2]:.2f})"
+
+
+def verdicts(results: dict[str, Any]) -> str:
+    rows = [["target", "wanted", "found", ""]]
+    rows += [[t.what, t.wanted, f"{t.found:.3f}", "met" if t.met else "MISSED"] for t in targets(results)]
+    return columns(rows)
+
+
+def markdown(results: dict[str, Any]) -> dict[str, str]:
+    """The README's tables, by the names of its marks."""
+    names = {name: runs["1"] for name, runs in results["workloads"].items()}
+    peers = list(dict.fromkeys(peer for run in names.values() for peer in run["ratios"]))
+    lines = ["| step | ms | " + " | ".join(peers) + " |", "| --- | --- |" + " --- |" * len(peers)]
+    for name, run in names.items():
+        cells = [_spread(run["ratios"][peer]) if peer in run["ratios"] else "–" for peer in peers]
+        lines.append(f"| {name} | {run['milliseconds'][OURS][0]:.3g} | " + " | ".join(cells) + " |")
+    growth = _growth_rows(results["growth"])
+    table = ["| " + " | ".join(row) + " |" for row in growth]
+    table.insert(1, "|" + " --- |" * len(growth[0]))
+    return {"speed": "\n".join(lines), "growth": "\n".join(table)}

@@ -1,0 +1,101 @@
+"""Every peer is timed on the same mathematics: after some steps from the same weights it has the same weights."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.speed import gemms
+from benchmarks.speed.workloads import (
+    BARE,
+    COMPILED,
+    GEMMS,
+    JAX,
+    OURS,
+    SKLEARN,
+    TANH,
+    TORCH,
+    WORKLOADS,
+    build,
+    maker,
+)
+from minisig.experiments import configure
+
+STEPS = 3
+# The workloads' own settings, smaller where only the width would change.
+SMALL = {
+    "mlp-shallow": {"network.hidden": (60,)},
+    "mlp-deep": {"network.hidden": (40, 30, 20)},
+    "copy-rnn-20": {"data.delay": 20},
+    "copy-lstm": {"network.model": "lstm", "data.delay": 20},
+    "ptb-rnn": {"data.vocabulary": 200, "data.steps": 12, "network.hidden": (30,)},
+    "digits": {"network.hidden": (30,) * 3},
+}
+MODULES = {TORCH: "torch", JAX: "jax", SKLEARN: "sklearn"}
+
+
+def small(name):
+    config = configure(WORKLOADS[name].config.experiment, {**BARE, **SMALL[name], "dtype": "float64"})
+    return build(config)
+
+
+def updates(name, peer, steps=STEPS):
+    """What a peer's steps have added to every parameter."""
+    case = small(name)
+    start = {key: w.copy() for key, w in case.net.params.items()}
+    step = maker(WORKLOADS[name], peer)(case)
+    for _ in range(steps):
+        step.run()
+    return {key: w - start[key] for key, w in step.params().items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [(name, peer) for name in SMALL for peer in WORKLOADS[name].peers if peer not in (COMPILED, TANH, GEMMS)],
+)
+@pytest.mark.filterwarnings("default")  # the peers' own
+def test_a_peer_makes_the_same_steps(name, peer):
+    library = pytest.importorskip(MODULES[peer], reason="needs the extra bench")
+    if peer == JAX:
+        library.config.update("jax_enable_x64", True)
+    ours, theirs = updates(name, OURS), updates(name, peer)
+    assert ours.keys() == theirs.keys()
+    for key, update in ours.items():
+        # PyTorch puts 1e-6 under the norm by which it clips.
+        np.testing.assert_allclose(theirs[key], update, rtol=0, atol=2e-6 * abs(update).max(), err_msg=key)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_our_step_is_the_training_loop_s(name):
+    case = small(name)
+    before = {key: w.copy() for key, w in case.net.params.items()}
+    trace = case.net.trace(case.batches[0].x, case.batches[0].labels)
+    maker(WORKLOADS[name], OURS)(case).run()
+    for key, g in trace.gradients.items():
+        moved = case.net.params[key] - before[key]
+        assert (moved * g.dense(case.net.backend)).sum() < 0, f"{key} did not go downhill"
+
+
+@pytest.mark.parametrize("name", ["mlp-shallow", "mlp-deep", "copy-rnn-20", "copy-lstm", "ptb-rnn"])
+def test_the_limit_has_all_products_of_a_step_and_no_others(name):
+    case = small(name)
+    weights = {key: w for key, w in case.net.params.items() if key.rpartition(".")[2].startswith("W")}
+    x = case.batches[0].x
+    tokens = x.dtype.kind == "i"
+    rows = x.size if tokens else len(x)
+    expected = 0
+    for i, (key, W) in enumerate(weights.items()):
+        unneeded = 0
+        if key.endswith("Wh"):
+            unneeded = x.shape[1]  # of the state before the first step
+        elif i == 0 and not tokens:
+            unneeded = rows  # of the images
+        expected += (3 * rows - unneeded) * W.size
+    found = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b, _ in gemms.products(case))
+    assert found == expected
+
+
+def test_no_peer_is_imported_before_it_is_asked_for():
+    code = "import sys, benchmarks.speed.worker; print([m for m in ('torch', 'jax', 'sklearn') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
