@@ -15,7 +15,7 @@ from benchmarks.speed.workloads import WORKLOADS
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 OTHERS = ("memory", "startup", "tracking", "growth")
 LASTING = ("mlp-shallow", "copy-rnn-20", "digits")  # workloads that 10,000 steps are made of
-FULL = {"rounds": 25, "seconds": 0.3, "steps": 10_000}
+FULL = {"rounds": 15, "seconds": 0.2, "steps": 10_000}
 QUICK = {"rounds": 5, "seconds": 0.1, "steps": 500}
 
 

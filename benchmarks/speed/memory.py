@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.worker import fresh
-from benchmarks.speed.workloads import GEMMS, OURS, SCIPY, WORKLOADS, build, maker
+from benchmarks.speed.workloads import JAX, OURS, SKLEARN, TORCH, WORKLOADS, build, maker
 
+TRAINERS = (OURS, TORCH, JAX, SKLEARN)
 STEPS = 20
 SETTLED = 500  # steps after which nothing new should be held
 
 
 def peaks(name: str) -> dict[str, int]:
     """Bytes, by peer."""
-    peers = [peer for peer in (OURS, *WORKLOADS[name].peers) if peer not in (GEMMS, SCIPY)]
+    peers = [peer for peer in (OURS, *WORKLOADS[name].peers) if peer in TRAINERS]
     found = {peer: fresh("benchmarks.speed.memory", name, peer, 0, STEPS, threads=1) for peer in peers}
     return {peer: result["peak"] for peer, result in found.items() if result}
 
