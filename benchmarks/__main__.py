@@ -1,7 +1,7 @@
 """minisig against its peers: `python -m benchmarks`, after `pip install '.[bench]'`."""
 
 import json
-import sys
+import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
     settings: dict[str, Any] = QUICK if quick else FULL
     results: dict[str, Any] = {
         "command": "python -m benchmarks",
-        "machine": {**machine(), "threads": "1 and all", **_peers()},
+        "machine": {**machine(), "threads": "1 and all", "load": os.getloadavg()[0], **_peers()},
         "settings": settings,
         "workloads": {},
     }
@@ -79,8 +79,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
 
 
 def _say(what: str) -> None:
-    if sys.stderr.isatty():
-        click.echo(what, err=True)
+    click.echo(what, err=True)
 
 
 def _peers() -> dict[str, str | None]:

@@ -18,7 +18,7 @@ from minisig.training.config import Config
 
 # what grows: experiment, sizes, settings of a size
 SWEEPS: dict[str, tuple[str, tuple[int, ...], Callable[[int], Mapping[str, Any]]]] = {
-    "width of two hidden layers": ("mnist-deep", (500, 1000, 2000, 4000), lambda n: {"network.hidden": (n, n)}),
+    "width of two hidden layers": ("mnist-deep", (250, 500, 1000, 2000), lambda n: {"network.hidden": (n, n)}),
     "hidden layers of 100": ("digits", (8, 16, 32, 64), lambda n: {"network.hidden": (100,) * n}),
     "batch of mlp-shallow": ("mnist-shallow", (50, 100, 200, 400), lambda n: {"batch_size": n}),
     "steps of copy-rnn-20": ("copy-memory", (56, 106, 206, 406), lambda n: {"data.delay": n - 6}),

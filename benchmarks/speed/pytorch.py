@@ -1,7 +1,8 @@
 """PyTorch as its users write it, in eager mode, with the fastest of its own optimizers and losses.
 
-A network of recurrent sigmoids must be a loop, for which all input products are made beforehand; tanh RNN and LSTM are
-the built-in ones, whose second bias, which is redundant, stays 0.
+A network of recurrent sigmoids must be a loop. As it is mostly written a cell takes x_t and h at every step ("cells");
+it is faster with the products of all inputs made beforehand. The tanh RNN and the LSTM are the built-in ones, whose
+second bias, which is redundant, stays 0.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,10 @@ def step_of(case: Case) -> Step:
 
 def tanh_step_of(case: Case) -> Step:
     return Trained(case, "tanh").step()
+
+
+def cells_step_of(case: Case) -> Step:
+    return Trained(case, "cells").step()
 
 
 def compiled_step_of(case: Case) -> Step:
@@ -79,6 +84,8 @@ def model_of(case: Case, activation: str = "sigmoid") -> Any:
             modules[name] = nn.Embedding.from_pretrained(p["E"], freeze=False)
         elif isinstance(layer, Dense):
             modules[name] = _dense(p["W"], p["b"])
+        elif isinstance(layer, RNN) and activation == "cells":
+            modules[name] = nn.ModuleDict({"x": _dense(p["Wx"], p["b"]), "h": _dense(p["Wh"])})
         elif isinstance(layer, RNN) and activation == "sigmoid":
             modules[name] = nn.ParameterDict(p)
         elif isinstance(layer, RNN | LSTM):
@@ -100,6 +107,8 @@ def _forward(model: Any, x: Any, state: Any) -> tuple[Any, Any]:
     for module in model.values():
         if isinstance(module, nn.ParameterDict):
             x, state = _sigmoid_rnn(module, x, state)
+        elif isinstance(module, nn.ModuleDict):
+            x, state = _cells(module, x, state)
         elif isinstance(module, nn.RNN):
             x, state = module(x, state)
             state = state.detach()
@@ -122,11 +131,21 @@ def _sigmoid_rnn(p: Any, x: Any, state: Any) -> tuple[Any, Any]:
     return torch.stack(states), h.detach()
 
 
-def _dense(W: Any, b: Any) -> Any:
-    layer = nn.Linear(*W.shape, dtype=W.dtype)
+def _cells(cell: Any, x: Any, state: Any) -> tuple[Any, Any]:
+    h = x.new_full((x.shape[1], cell["h"].out_features), 0.5) if state is None else state
+    states = []
+    for x_t in x:
+        h = torch.sigmoid(cell["x"](x_t) + cell["h"](h))
+        states.append(h)
+    return torch.stack(states), h.detach()
+
+
+def _dense(W: Any, b: Any = None) -> Any:
+    layer = nn.Linear(*W.shape, bias=b is not None, dtype=W.dtype)
     with torch.no_grad():
         layer.weight.copy_(W.T)
-        layer.bias.copy_(b)
+        if b is not None:
+            layer.bias.copy_(b)
     return layer
 
 
@@ -144,6 +163,9 @@ def _built_in(kind: Any, p: dict[str, Any]) -> Any:
 
 # What our parameters are called there, and whether they lie transposed.
 NAMES = {
+    "x.weight": ("Wx", True),
+    "h.weight": ("Wh", True),
+    "x.bias": ("b", False),
     "weight_ih_l0": ("Wx", True),
     "weight_hh_l0": ("Wh", True),
     "bias_ih_l0": ("b", False),
@@ -154,7 +176,7 @@ NAMES = {
 def _params(model: Any) -> dict[str, Any]:
     found = {}
     for full, p in model.named_parameters():
-        layer, _, name = full.rpartition(".")
+        layer, _, name = full.partition(".")
         if not p.requires_grad:
             continue
         if name == "weight":

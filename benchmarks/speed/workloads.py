@@ -21,7 +21,8 @@ from minisig.training.run import build_network
 
 RING = 8  # batches
 
-OURS, TORCH, COMPILED, TANH = "minisig", "PyTorch", "PyTorch compiled", "PyTorch tanh RNN"
+OURS, TORCH, COMPILED = "minisig", "PyTorch", "PyTorch compiled"
+CELLS, TANH = "PyTorch cells", "PyTorch tanh RNN"
 JAX, SKLEARN, GEMMS, SCIPY = "JAX", "scikit-learn", "GEMMs alone", "scipy.ndimage"
 ONE_THREAD = "minisig, one thread"
 
@@ -71,6 +72,7 @@ MAKERS = {
     ONE_THREAD: "ours:one_thread_step_of",
     TORCH: "pytorch:step_of",
     COMPILED: "pytorch:compiled_step_of",
+    CELLS: "pytorch:cells_step_of",
     TANH: "pytorch:tanh_step_of",
     JAX: "jaxlib:step_of",
     SKLEARN: "sklearn:step_of",
@@ -83,7 +85,7 @@ DISTORTIONS = {
     SCIPY: "distortions:one_by_one",
 }
 
-RECURRENT = (TORCH, TANH, JAX, GEMMS)
+RECURRENT = (TORCH, CELLS, TANH, JAX, GEMMS)
 
 WORKLOADS = {
     "mlp-shallow": Workload(
@@ -96,10 +98,10 @@ WORKLOADS = {
         (TORCH, COMPILED, JAX, SKLEARN, GEMMS),
         {TORCH: 1.10, GEMMS: 0.85},
     ),
-    "copy-rnn-20": Workload(_bare("copy-memory"), RECURRENT, {TORCH: 3.0, TANH: 1.5, JAX: 1.0}),
-    "copy-rnn-100": Workload(_bare("copy-memory", batch_size=100), RECURRENT, {TORCH: 2.2, JAX: 1.2}),
+    "copy-rnn-20": Workload(_bare("copy-memory"), RECURRENT, {CELLS: 3.0, TANH: 1.5, JAX: 1.0}),
+    "copy-rnn-100": Workload(_bare("copy-memory", batch_size=100), RECURRENT, {CELLS: 2.2, JAX: 1.2}),
     "copy-lstm": Workload(_bare("copy-memory", network__model="lstm"), (TORCH, JAX, GEMMS), {TORCH: 1.2}),
-    "ptb-rnn": Workload(_bare("ptb"), RECURRENT, {TORCH: 1.3, TANH: 1.15, GEMMS: 0.72}),
+    "ptb-rnn": Workload(_bare("ptb"), RECURRENT, {CELLS: 1.3, TANH: 1.15, GEMMS: 0.72}),
     "digits": Workload(_bare("digits"), (TORCH, COMPILED, JAX, GEMMS)),
     "augment": Workload(_bare("mnist-deep-augmented"), (TORCH, SCIPY), makers=DISTORTIONS),
 }

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.speed import gemms
 from benchmarks.speed.workloads import (
     BARE,
+    CELLS,
     COMPILED,
     GEMMS,
     JAX,
@@ -32,7 +33,7 @@ SMALL = {
     "ptb-rnn": {"data.vocabulary": 200, "data.steps": 12, "network.hidden": (30,)},
     "digits": {"network.hidden": (30,) * 3},
 }
-MODULES = {TORCH: "torch", JAX: "jax", SKLEARN: "sklearn"}
+MODULES = {TORCH: "torch", CELLS: "torch", JAX: "jax", SKLEARN: "sklearn"}
 
 
 def small(name):
