@@ -30,13 +30,14 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
 
     \b
     python -m benchmarks                            # all, half an hour; writes benchmarks/results/speed.json
-    python -m benchmarks mlp-deep --threads 1       # some; writes nothing
+    python -m benchmarks --threads 1                # on a machine with other work to do; writes it too
+    python -m benchmarks mlp-deep                   # some; writes nothing
     python -m benchmarks --quick --check
     """
     chosen = names or (*WORKLOADS, *OTHERS)
     settings: dict[str, Any] = QUICK if quick else FULL
     results: dict[str, Any] = {
-        "command": "python -m benchmarks",
+        "command": "python -m benchmarks" + (f" --threads {threads}" if threads else ""),
         "machine": {**machine(), "threads": "1 and all", "load": os.getloadavg()[0], **_peers()},
         "settings": settings,
         "workloads": {},
@@ -65,7 +66,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
     if "growth" in chosen:
         _say("growth")
         results["growth"] = growth.measure(rounds, seconds)
-    if not (names or threads or quick):
+    if not (names or quick):
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     missed = [target for target in report.targets(results) if not target.met]
     if as_json:
