@@ -3,7 +3,6 @@
 import json
 import os
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +11,6 @@ from benchmarks.machine import machine
 from benchmarks.speed import growth, memory, report, startup, tracking, worker
 from benchmarks.speed.workloads import WORKLOADS
 
-RESULTS = Path(__file__).parent / "results" / "speed.json"
 OTHERS = ("memory", "startup", "tracking", "growth")
 LASTING = ("mlp-shallow", "copy-rnn-20", "digits")  # workloads that 10,000 steps are made of
 FULL = {"rounds": 15, "seconds": 0.2, "steps": 10_000}
@@ -67,7 +65,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
         _say("growth")
         results["growth"] = growth.measure(rounds, seconds)
     if not (names or quick):
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        report.RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     missed = [target for target in report.targets(results) if not target.met]
     if as_json:
         click.echo(json.dumps({**results, "targets": [target._asdict() for target in report.targets(results)]}))

@@ -18,6 +18,8 @@ from benchmarks.paper import BUDGET
 from benchmarks.paper import RESULTS as PAPER
 from benchmarks.quickstart import RESULTS
 from benchmarks.recurrent import RESULTS as RECURRENT
+from benchmarks.speed.report import RESULTS as SPEED
+from benchmarks.speed.report import markdown
 from minisig.lessons import titles
 
 MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
@@ -56,6 +58,7 @@ def blocks() -> dict[str, str]:
         "sklearn": _sklearn(sklearn["rows"]),
         "lessons": _lessons(),
         "machine": MACHINE.format(**quickstart["machine"]),
+        **markdown(_read(SPEED)),
     }
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from benchmarks.speed.workloads import Step
 
 Clock = Callable[[], float]
+MOST = 10_000  # steps of a slice, should a clock be too coarse for the first ones
 WARM_UP = 3  # steps, in which things are compiled and memory is laid out
 
 
@@ -35,7 +36,7 @@ def interleaved(steps: Mapping[str, Step], clock: Clock, rounds: int, seconds: f
     counts = {}
     for name, step in steps.items():
         timed(step, clock, WARM_UP)
-        counts[name] = max(1, round(seconds / max(timed(step, clock, WARM_UP), 1e-9)))
+        counts[name] = max(1, min(MOST, round(seconds / max(timed(step, clock, WARM_UP), 1e-9))))
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():
