@@ -36,7 +36,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
     settings: dict[str, Any] = QUICK if quick else FULL
     results: dict[str, Any] = {
         "command": "python -m benchmarks" + (f" --threads {threads}" if threads else ""),
-        "machine": {**machine(), "threads": "1 and all", "load": os.getloadavg()[0], **_peers()},
+        "machine": {**machine(), "threads": threads or "1 and all", "load": os.getloadavg()[0], **_peers()},
         "settings": settings,
         "workloads": {},
     }
