@@ -11,7 +11,8 @@ import numpy as np
 from minisig.errors import DataError, printable
 from minisig.training.files import read_file
 
-Norms = dict[str, float | None]
+Means = dict[str, float | None]  # of every layer
+Norms = dict[str, Annotated[float, msgspec.Meta(ge=0)] | None]
 SCALARS = ("train_loss", "valid_loss", "test_loss", "valid_error", "test_error", "valid_recall", "test_recall")
 
 
@@ -20,7 +21,7 @@ class Line(msgspec.Struct, frozen=True):
 
     iteration: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     gradient_norm: Norms
-    activation_mean: Norms = {}
+    activation_mean: Means = {}
     activation_std: Norms = {}
     train_loss: float | None = None
     valid_loss: float | None = None

@@ -59,6 +59,7 @@ def test_a_number_that_was_not_finite_is_a_gap(tmp_path):
         (lines(LINE).replace("2.0", "1e999"), "line 1: Number out of range"),
         (lines(LINE | {"train_loss": "2"}), "line 1"),
         (lines(LINE | {"gradient_norm": {}}), "no iteration with its layers"),
+        (lines(LINE | {"gradient_norm": {"dense0": -1.0, "dense1": 1.0}}), "line 1"),
         (lines(LINE | {"gradient_norm": [1, 2]}), "line 1"),
         (lines(LINE, LINE | {"iteration": 2, "gradient_norm": {"dense0": 1.0}}), "line 2"),
         (lines(LINE, {**LINE, "iteration": 2, "gradient_norm": {"dense1": 1.0, "dense0": 1.0}}), "line 2"),
