@@ -77,11 +77,6 @@ class Chromium:
         assert page.as_uri() in urls  # the log is on
         return [url for url in urls if url != page.as_uri() and not url.startswith("data:")]
 
-    def cpu_seconds(self):
-        """Of the page's main thread."""
-        metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-        return next(entry["value"] for entry in metrics if entry["name"] == "ThreadTime")
-
 
 @contextmanager
 def started():
@@ -92,7 +87,6 @@ def started():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
     try:
-        driver.execute_cdp_cmd("Performance.enable", {})
         yield Chromium(driver)
     finally:
         driver.quit()
@@ -299,8 +293,8 @@ def test_the_policy_stops_what_would_get_into_the_page(browser, report):
     assert {*browser.js("return refused")} == {"script-src-elem", "img-src", "connect-src"}
 
 
-def test_a_hundred_thousand_logged_steps_open_in_two_seconds(written, tmp_path):
-    """In a browser that starts anew, by its processor time: this machine may be busy with other things."""
+def test_a_hundred_thousand_logged_steps_make_a_page_of_a_few_megabytes(browser, written, tmp_path):
+    """How long it takes to open is measured by benchmarks/report.py."""
     steps, layers = 100_000, 9
     norms = [{f"dense{k}": 1.1 ** (i % 50) / 3.7**k for k in range(layers)} for i in range(50)]
     bodies = [
@@ -312,11 +306,6 @@ def test_a_hundred_thousand_logged_steps_open_in_two_seconds(written, tmp_path):
     page = tmp_path / "long.html"
     write_report([folder], page, lambda runs: [])
     assert page.stat().st_size < 10e6
-    seconds = []
-    while len(seconds) < 3 and min(seconds, default=2) >= 2:  # the best of three
-        with started() as chromium:
-            chromium.open(page)
-            seconds.append(chromium.cpu_seconds())
-            assert chromium.drawn("s0-heat", "data[0].x.length") == 400
-            assert chromium.complaints() == []
-    assert min(seconds) < 2, seconds
+    browser.open(page)
+    assert browser.drawn("s0-heat", "data[0].x.length") == 400
+    assert browser.complaints() == []
