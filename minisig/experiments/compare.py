@@ -10,7 +10,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -185,11 +185,13 @@ def compare(
                 folder.mkdir(parents=True, exist_ok=True)
             yield executor
 
-    for job, future in completed(ready, train, missing, lambda job: (msgspec.json.encode(job.config), *watching)):
-        outcomes[job] = outcome = _outcome(job, future)
-        if isinstance(outcome, Result):
-            _save(outcome, folder)
-        finished(job, outcome)
+    runs = completed(ready, train, missing, lambda job: (msgspec.json.encode(job.config), *watching))
+    with closing(runs):  # or whoever keeps an exception's traceback keeps the workers too
+        for job, future in runs:
+            outcomes[job] = outcome = _outcome(job, future)
+            if isinstance(outcome, Result):
+                _save(outcome, folder)
+            finished(job, outcome)
     if not any(isinstance(outcome, Result) for outcome in outcomes.values()):  # nothing to keep
         for path in made:
             with suppress(OSError):  # somebody else has put something there

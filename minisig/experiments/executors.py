@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -124,7 +124,7 @@ def _require_same_version(client: Any) -> None:
 
 def completed(
     place: Place, task: Callable[..., Any], jobs: Sequence[Job], payload: Callable[[Job], tuple[Any, ...]]
-) -> Iterator[tuple[Job, Future[Any]]]:
+) -> Generator[tuple[Job, Future[Any]], None, None]:
     """Every job and what came of task(*payload(job)), as they finish; those of workers that died are done again."""
     waiting = list(jobs)
     fruitless = 0

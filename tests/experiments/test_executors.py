@@ -6,6 +6,7 @@ import os
 import signal
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import partial
 from threading import Timer
 
@@ -165,7 +166,8 @@ def test_no_process_is_left_when_the_work_is_given_up():
     started = []
 
     def give_up():
-        for _ in completed(partial(processes, 1), eval, ["0", "__import__('time').sleep(600)"], argument):
+        with closing(completed(partial(processes, 1), eval, ["0", "__import__('time').sleep(600)"], argument)) as runs:
+            next(runs)
             started.extend(multiprocessing.active_children())
             raise ZeroDivisionError
 
