@@ -1,9 +1,11 @@
-"""Data that many tests share."""
+"""What many tests share."""
 
 import pytest
 from hypothesis import settings
 
 from minisig.data import Dataset, load
+from minisig.experiments import compare
+from minisig.training.run import run
 
 # The same examples every time; `pytest --hypothesis-profile default` goes looking for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -19,3 +21,18 @@ def digits() -> Dataset:
 def batch(digits):
     """Fifty real images and their labels."""
     return digits.train.x[:50], digits.train.y[:50]
+
+
+@pytest.fixture
+def fail(monkeypatch):
+    """Make the runs of these (init, seed) fail."""
+
+    def choose(failures):
+        def run_or_fail(config, *args, **kwargs):
+            if error := failures.get((config.network.init, config.seed)):
+                raise error
+            return run(config, *args, **kwargs)
+
+        monkeypatch.setattr(compare, "run", run_or_fail)
+
+    return choose

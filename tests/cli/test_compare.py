@@ -18,7 +18,6 @@ from click.testing import CliRunner
 import minisig.experiments.compare as module
 from minisig.cli import main
 from minisig.errors import DataError, Diverged
-from minisig.training.run import run
 
 QUICK = ("--iterations", 5)
 XOR = ("xor", "--init", "lecun,ortho", "--seeds", 3, *QUICK)
@@ -216,26 +215,14 @@ def test_as_a_process_in_a_pipe_it_is_quiet_on_stderr_and_clean_on_stdout(here):
     assert strict(stdout) == strict((here / "runs" / "comparison.json").read_text())
 
 
-def test_on_a_terminal_every_run_is_named_and_stdout_stays_clean(here):
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    env = os.environ | {"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}
-    with python_m("xor", "--init", "lecun,ortho", "--seeds", 2, *QUICK, "--json", stderr=theirs, env=env) as process:
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        stdout = process.stdout.read()
-    os.close(ours)
-    assert process.returncode == 0
+def test_on_a_terminal_every_run_is_named_and_stdout_stays_clean(here, on_a_terminal):
+    args = ("compare", "xor", "--init", "lecun,ortho", "--seeds", 2, *QUICK, "--json")
+    stdout, shown = on_a_terminal(*args, env={"NO_COLOR": "1"})
     strict(stdout)
     for init in ("lecun", "ortho"):
         for seed in range(2):
-            assert f"{init}, seed {seed}: " in shown.decode()
-    assert "4/4" in shown.decode()
+            assert f"{init}, seed {seed}: " in shown
+    assert "4/4" in shown
 
 
 # Interruptions
@@ -334,21 +321,6 @@ def test_workers_do_not_outlive_a_comparison_that_is_ended(here, signal_):
 
 
 # Runs that fail
-
-
-@pytest.fixture
-def fail(monkeypatch):
-    """Make the runs of these (init, seed) fail."""
-
-    def choose(failures):
-        def run_or_fail(config, *args, **kwargs):
-            if error := failures.get((config.network.init, config.seed)):
-                raise error
-            return run(config, *args, **kwargs)
-
-        monkeypatch.setattr(module, "run", run_or_fail)
-
-    return choose
 
 
 DIVERGED, MISSING = Diverged("diverged at iteration 3"), DataError("no such data")

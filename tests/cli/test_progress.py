@@ -1,9 +1,6 @@
 """The live display, on a real terminal: what a person sees while a network trains."""
 
-import os
 import re
-import subprocess
-import sys
 import time
 from io import StringIO
 
@@ -14,7 +11,7 @@ from rich.console import Console, Group
 from minisig.cli import main
 from minisig.cli.display import ASCII_LEVELS, REFRESHES, Display, gradient_bars
 
-pty = pytest.importorskip("pty")
+pytest.importorskip("pty")
 
 QUICK = ("--iterations", "60", "--set", "validate_every=30")
 
@@ -37,35 +34,15 @@ class Terminal:
                 self.row -= int(command[2:-1])
 
 
-def shown(*args, env=None):
-    """(stdout, what stderr showed) of minisig, stderr being a terminal of 80 columns and 24 lines."""
-    ours, theirs = pty.openpty()
-    own = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | (env or {})
-    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    command = [sys.executable, "-m", "minisig", *map(str, args)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=inherited | own) as process:
-        os.close(theirs)
-        read = b""
-        try:
-            while piece := os.read(ours, 65536):
-                read += piece
-        except OSError:  # the other end is closed
-            pass
-        stdout = process.stdout.read()
-    os.close(ours)
-    assert process.returncode == 0
-    return stdout, read.decode(errors="replace")
-
-
 def last(text):
     """The last picture before everything is wiped away."""
     return Terminal(text).frames[-1]
 
 
 @pytest.fixture(scope="module")
-def dying(tmp_path_factory):
+def dying(tmp_path_factory, on_a_terminal):
     """What a vanishing network shows."""
-    return shown("train", "--init", "lecun", *QUICK, "--out", tmp_path_factory.mktemp("dying") / "run")[1]
+    return on_a_terminal("train", "--init", "lecun", *QUICK, "--out", tmp_path_factory.mktemp("dying") / "run")[1]
 
 
 def test_count_speed_time_losses_and_gradients_stand_in_two_lines_of_eighty_columns(dying):
@@ -89,8 +66,8 @@ def test_everything_is_wiped_away_in_the_end(dying):
     assert not any(Terminal(dying).lines)
 
 
-def test_a_gradient_that_is_alive_is_level_and_who_watches_changes_no_number(tmp_path):
-    text = shown("train", *QUICK, "--out", tmp_path / "seen")[1]
+def test_a_gradient_that_is_alive_is_level_and_who_watches_changes_no_number(tmp_path, on_a_terminal):
+    text = on_a_terminal("train", *QUICK, "--out", tmp_path / "seen")[1]
     assert set(last(text)[1].rsplit(" ", 1)[1]) <= set("▇█")
     assert "\x1b[31m" not in text
     result = CliRunner().invoke(main, ["train", *QUICK, "--out", str(tmp_path / "unseen")])
@@ -99,17 +76,17 @@ def test_a_gradient_that_is_alive_is_level_and_who_watches_changes_no_number(tmp
         assert (tmp_path / "seen" / file).read_bytes() == (tmp_path / "unseen" / file).read_bytes()
 
 
-def test_a_hundred_layers_stay_on_one_screen(tmp_path):
-    text = shown("train", "--hidden", "100x5", "--iterations", 2, "--out", tmp_path / "run")[1]
+def test_a_hundred_layers_stay_on_one_screen(tmp_path, on_a_terminal):
+    text = on_a_terminal("train", "--hidden", "100x5", "--iterations", 2, "--out", tmp_path / "run")[1]
     frames = Terminal(text).frames
     assert max(map(len, frames)) <= 4
     assert max(len(line) for frame in frames for line in frame) <= 80
     assert len("".join(frames[-1][2:])) == 101
 
 
-def test_without_colours_and_such_letters_digits_say_it_all(tmp_path):
+def test_without_colours_and_such_letters_digits_say_it_all(tmp_path, on_a_terminal):
     env = {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii"}
-    text = shown("train", "--init", "lecun", *QUICK, "--out", tmp_path / "run", env=env)[1]
+    text = on_a_terminal("train", "--init", "lecun", *QUICK, "--out", tmp_path / "run", env=env)[1]
     assert not re.search(r"\x1b\[(3|4|9|10)\d", text)
     assert re.search(r": [1-8]{8}8$", last(text)[1])
 

@@ -181,21 +181,6 @@ def test_what_was_left_of_a_run_that_was_killed_is_no_finished_run(tmp_path, as_
 # Runs that fail
 
 
-@pytest.fixture
-def fail(monkeypatch):
-    """Make the runs of these (init, seed) fail."""
-
-    def choose(failures):
-        def run_or_fail(config, *args, **kwargs):
-            if error := failures.get((config.network.init, config.seed)):
-                raise error
-            return run(config, *args, **kwargs)
-
-        monkeypatch.setattr(module, "run", run_or_fail)
-
-    return choose
-
-
 def test_a_failing_run_is_named_and_the_others_finish(jobs, stored, tmp_path, fail):
     error = Diverged("far too fast")
     fail({("random+ep", 1): error})
