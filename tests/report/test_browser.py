@@ -40,8 +40,11 @@ class Chromium:
         for log in ("browser", "performance"):
             self.driver.get_log(log)
         self.driver.get(path.as_uri())
+        self.wait(lambda: self.js("return document.documentElement.dataset.drawn") == "all")
+
+    def wait(self, until):
         end = time.monotonic() + SECONDS
-        while self.js("return document.documentElement.dataset.drawn") != "all":
+        while not until():
             assert time.monotonic() < end, self.complaints()
             time.sleep(0.02)
 
@@ -223,7 +226,7 @@ def test_it_fits_the_screen_and_follows_from_light_to_dark(browser, comparison, 
     assert not any(wide)
     for scheme, ink in (("light", "#1b1b1b"), ("dark", "#e8e8e8")):
         browser.prefer(scheme)
-        assert browser.drawn("s0-train_loss", "_fullLayout.font.color") == ink
+        browser.wait(lambda ink=ink: browser.drawn("s0-train_loss", "_fullLayout.font.color") == ink)
         count, commonest = colours(shot(f"{scheme}-{width}"))
         assert count > 50
         assert (sum(commonest) > 600) == (scheme == "light")
