@@ -6,7 +6,7 @@ A dense layer's gradient is dW = xᵀ dz with x (B, n) and dz (B, m). From the p
     its momentum    v ← μ v − η xᵀ dz, one matrix product that accumulates, no gradient buffer at all
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Protocol
@@ -59,13 +59,23 @@ class Outer:
 
 
 @dataclass(frozen=True)
+class Summed(Outer):
+    """xᵀ dz whose rows are sums over examples; `whole` makes the same gradient with a row for each of them."""
+
+    whole: Callable[[], "Gradient"]
+
+    def sample_norms(self, samples: int, backend: Backend) -> Array:
+        return self.whole().sample_norms(samples, backend)
+
+
+@dataclass(frozen=True)
 class RowSum:
     """Σ_batch dz, the gradient of a bias."""
 
     dz: Array  # (B, m)
 
     def dense(self, backend: Backend) -> Array:
-        return self.dz.sum(axis=0)
+        return backend.row_sum(self.dz)
 
     def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         backend.add_row_sum(alpha, self.dz, beta, into)

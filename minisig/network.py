@@ -16,7 +16,7 @@ from minisig.gradients import Gradient
 from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
 from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
 from minisig.losses import softmax_cross_entropy
-from minisig.trace import Trace
+from minisig.trace import Arrays, Trace
 
 States = dict[str, Any]  # of recurrent layers, by their names
 
@@ -69,6 +69,8 @@ class Network:
                 extra = (rng,)
             elif getattr(layer, "carries", False):
                 extra = ((states or {}).get(name),)
+            if hasattr(x, "array") and not getattr(layer, "takes_lookups", False):
+                x = x.array()
             x, cache = layer.forward(x, self.backend, *extra)
             yield name, x, cache
 
@@ -118,8 +120,8 @@ class Network:
             loss=loss,
             x=x,
             dx=delta,
-            outputs=outputs,
-            deltas=dict(reversed(deltas.items())),
+            outputs=Arrays(outputs),
+            deltas=Arrays(reversed(deltas.items())),
             caches=caches,
             states=after,
             gradients={name: gradients[name] for name in self.params},

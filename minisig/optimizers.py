@@ -13,6 +13,7 @@ from minisig.gradients import Gradients
 
 
 class Optimizer(Protocol):
+    steps: int  # made so far
     slots: dict[str, dict[str, Array]]
 
     @property
@@ -37,10 +38,16 @@ class Optimizer(Protocol):
 
 @dataclass
 class Momentum:
-    """v ← μ v − η g,  w ← w + v.  For a weight matrix, g = xᵀ dz, the first line is one matrix product."""
+    """v ← μ v − η g,  w ← w + v.
+
+    What is kept is u = v / μᵏ, where k counts the steps of a period: then u ← u − (η / μᵏ) g is, for a weight matrix
+    with g = xᵀ dz, one matrix product that adds, and no pass over v is needed only to make it smaller. At the end of a
+    period u is brought back to the size of v.
+    """
 
     momentum: float = 0.9
-    slot_names = ("v",)
+    steps: int = 0
+    slot_names = ("u",)
     needs_matrices = False
     slots: dict[str, dict[str, Array]] = field(default_factory=dict)
 
@@ -53,21 +60,29 @@ class Momentum:
         learning_rate: float,
         scale: float | Array = 1.0,
     ) -> None:
-        alpha = -learning_rate * scale  # once: on a device it is a kernel
+        self.steps += 1
+        k = self.steps % self.period
+        unit, kept = self.momentum**k, 1.0 if k else self.momentum**self.period
+        alpha = -learning_rate / unit * scale  # once: on a device it is a kernel
         for name, g in gradients.items():
             w = params[name]
             if name not in self.slots:
-                self.slots[name] = {"v": backend.xp.zeros_like(w)}
-            v = self.slots[name]["v"]
-            g.accumulate(v, alpha=alpha, beta=self.momentum, backend=backend)
-            w += v
+                self.slots[name] = {"u": backend.xp.zeros_like(w)}
+            u = self.slots[name]["u"]
+            g.accumulate(u, alpha=alpha, beta=kept, backend=backend)
+            backend.add(unit, u, w)
+
+    @property
+    def period(self) -> int:
+        return 16 if self.momentum > 0.65 else 1  # within it u grows to a thousand times v at most
 
 
 @dataclass
 class Adam:
     """m ← β₁ m + (1−β₁) g,  v ← β₂ v + (1−β₂) g²,  w ← w − η m̂ / (√v̂ + ε), hats: corrected for the zero start.
 
-    Both corrections are scalars, m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ), and go into the step size and ε.
+    The corrections are scalars, m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ), and go into the step size and ε. So do the
+    factors of g: what is kept is m / (1 − β₁) and v / (1 − β₂).
     """
 
     beta1: float = 0.9
@@ -88,8 +103,8 @@ class Adam:
         scale: float | Array = 1.0,
     ) -> None:
         self.steps += 1
-        root = (1 - self.beta2**self.steps) ** 0.5
-        step = learning_rate * root / (1 - self.beta1**self.steps)
+        root = ((1 - self.beta2**self.steps) / (1 - self.beta2)) ** 0.5
+        step = learning_rate * root * (1 - self.beta1) / (1 - self.beta1**self.steps)
         for name, gradient in gradients.items():
             w = params[name]
             if name not in self.slots:

@@ -8,6 +8,22 @@ from minisig.backends import Array, Backend
 from minisig.gradients import Gradients, global_norm, gradient_norms
 
 
+class Arrays(dict[str, Array]):
+    """By layer name. What a layer passed on unmade (see layers/lookup.py) is made when somebody asks for it."""
+
+    def __getitem__(self, name: str) -> Array:
+        value = super().__getitem__(name)
+        if hasattr(value, "array"):
+            self[name] = value = value.array()
+        return value
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+
 @dataclass(frozen=True)
 class Trace:
     """Everything is by layer name, input first; gradients are by parameter name and factored."""
@@ -16,10 +32,10 @@ class Trace:
     loss: Array  # scalar, on the device
     x: Array  # (B, n), the network's input
     dx: Array | None  # (B, n), ∂L/∂x if it was asked for
-    outputs: dict[str, Array]  # of each layer: logits z of dense layers, activities y of sigmoids
+    outputs: Arrays  # of each layer: logits z of dense layers, activities y of sigmoids
     caches: dict[str, Any]  # what each layer's forward kept for its backward: a recurrent layer's logits and states
     states: dict[str, Any]  # of recurrent layers, after the last step
-    deltas: dict[str, Array]  # ∂L/∂ of the outputs
+    deltas: Arrays  # ∂L/∂ of the outputs
     gradients: Gradients
     backend: Backend
 

@@ -37,6 +37,9 @@ class Backend(Protocol):
     def gemm(self, alpha: float | Array, a: Array, b: Array, beta: float, c: Array) -> None:
         """c ← α a b + β c, in place."""
 
+    def add(self, alpha: float, a: Array, into: Array) -> None:
+        """into ← into + α a, in place."""
+
     def norm(self, a: Array) -> Array:
         """Euclidean norm of all entries, a scalar on the device; squares neither overflow nor underflow."""
 
@@ -48,6 +51,9 @@ class Backend(Protocol):
 
     def clip_factor(self, norms: list[Array], most: float) -> float | Array:
         """What brings gradients of these norms, together, down to `most`; 1 if they are there. Not fetched either."""
+
+    def row_sum(self, dz: Array) -> Array:
+        """Σ_rows dz, (m,) of dz (B, m)."""
 
     def add_row_sum(self, alpha: float | Array, dz: Array, beta: float, into: Array) -> None:
         """into ← α Σ_rows dz + β into, in place."""
@@ -64,8 +70,17 @@ class Backend(Protocol):
     def lstm_gates(self, z: Array, c_prev: Array, gates: Array, c: Array, tanh_c: Array, h: Array) -> None:
         """One step of layers.lstm, lines 2 to 4: from logits z (B, 4H) fill gates, c, tanh_c and h."""
 
-    def lstm_gates_backward(self, dh: Array, dc: Array, gates: Array, c_prev: Array, tanh_c: Array, dz: Array) -> Array:
-        """The same lines undone: fill dz (B, 4H) and return dc_prev; dc is overwritten."""
+    def lstm_slopes(self, gates: Array, c_prev: Array, tanh_c: Array) -> tuple[Array, Array]:
+        """What of layers.lstm's backward needs no dh or dc, for all steps at once.
+
+        (T, B, 4H), the derivatives of c by z_i, z_f and z_g and of h by z_o; and (T, B, H), that of h by c.
+        """
+
+    def lstm_gates_backward(self, dh: Array, dc: Array, reach: Array, f: Array, dz: Array) -> None:
+        """Lines 4' to 2' of one step with both of them at hand: its slopes dz become ∂L/∂z, dc becomes that of c_prev.
+
+        reach is overwritten.
+        """
 
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
         """Loss of every row, (B,), and the gradient of their mean with respect to z, (B, C)."""
@@ -82,7 +97,7 @@ class Backend(Protocol):
         epsilon: float,
         scale: float | Array,
     ) -> None:
-        """g ← scale g,  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  W ← W − step · m / (√v + ε), in place.
+        """g ← scale g,  m ← β₁m + g,  v ← β₂v + g²,  W ← W − step · m / (√v + ε), in place.
 
         g may be used as scratch space.
         """

@@ -18,6 +18,8 @@ _sigmoid = cp.ElementwiseKernel("T z", "T y", "y = T(0.5) * (tanh(T(0.5) * z) + 
 
 _sigmoid_backward = cp.ElementwiseKernel("T dy, T y", "T dz", "dz = dy * y * (T(1) - y)", "minisig_sigmoid_backward")
 
+_add = cp.ElementwiseKernel("T a, T alpha", "T into", "into += alpha * a", "minisig_add")
+
 _add_bias = cp.ElementwiseKernel("T b", "T z", "z += b", "minisig_add_bias")
 
 # Entry i is unit j of example n; its four gates lie in row n of z, H apart.
@@ -38,18 +40,32 @@ _lstm = cp.ElementwiseKernel(
     "minisig_lstm",
 )
 
-_lstm_backward = cp.ElementwiseKernel(
-    "T dh, T dc, raw T gates, T c_prev, T tanh_c, int32 H",
-    "raw T dz, T dc_prev",
+_lstm_slopes = cp.ElementwiseKernel(
+    "raw T gates, T c_prev, T tanh_c, int32 H",
+    "raw T slopes, T reach",
     """
     const ptrdiff_t at = i / H * 4 * H + i % H;
     const T in = gates[at], forget = gates[at + H], candidate = gates[at + 2 * H], out = gates[at + 3 * H];
-    const T d = dc + dh * out * (T(1) - tanh_c * tanh_c);
-    dz[at] = d * candidate * in * (T(1) - in);
-    dz[at + H] = d * c_prev * forget * (T(1) - forget);
-    dz[at + 2 * H] = d * in * (T(1) - candidate * candidate);
-    dz[at + 3 * H] = dh * tanh_c * out * (T(1) - out);
-    dc_prev = d * forget;
+    slopes[at] = candidate * in * (T(1) - in);
+    slopes[at + H] = c_prev * forget * (T(1) - forget);
+    slopes[at + 2 * H] = in * (T(1) - candidate * candidate);
+    slopes[at + 3 * H] = tanh_c * out * (T(1) - out);
+    reach = out * (T(1) - tanh_c * tanh_c);
+    """,
+    "minisig_lstm_slopes",
+)
+
+_lstm_backward = cp.ElementwiseKernel(
+    "T dh, T reach, T forget, int32 H",
+    "raw T dz, T dc",
+    """
+    const ptrdiff_t at = i / H * 4 * H + i % H;
+    const T d = dc + dh * reach;
+    dz[at] *= d;
+    dz[at + H] *= d;
+    dz[at + 2 * H] *= d;
+    dz[at + 3 * H] *= dh;
+    dc = d * forget;
     """,
     "minisig_lstm_backward",
 )
@@ -59,8 +75,8 @@ _adam = cp.ElementwiseKernel(
     "T W, T m, T v",
     """
     const T g = scale * gradient;
-    m = beta1 * m + (T(1) - beta1) * g;
-    v = beta2 * v + (T(1) - beta2) * g * g;
+    m = beta1 * m + g;
+    v = beta2 * v + g * g;
     W -= step * m / (sqrt(v) + epsilon);
     """,
     "minisig_adam",
@@ -193,6 +209,9 @@ class CupyBackend:
             self.factors[key] = cp.array(factor, dtype=dtype)
         return self.factors[key]
 
+    def add(self, alpha: float, a: Array, into: Array) -> None:
+        _add(a, alpha, into)
+
     def norm(self, a: Array) -> Array:
         return _norm_of_doubles(a) if a.dtype == np.float64 else _norm(a)
 
@@ -209,6 +228,9 @@ class CupyBackend:
 
     def clip_factor(self, norms: list[Array], most: float) -> Array:
         return _clip_factor(_norm_of_doubles(cp.stack(norms)), most, cp.empty((), dtype=self.dtype))
+
+    def row_sum(self, dz: Array) -> Array:
+        return dz.sum(axis=0)
 
     def add_row_sum(self, alpha: float | Array, dz: Array, beta: float, into: Array) -> None:
         key = len(dz), dz.dtype.char
@@ -230,10 +252,13 @@ class CupyBackend:
     def lstm_gates(self, z: Array, c_prev: Array, gates: Array, c: Array, tanh_c: Array, h: Array) -> None:
         _lstm(z, c_prev, c.shape[1], gates, c, tanh_c, h)
 
-    def lstm_gates_backward(self, dh: Array, dc: Array, gates: Array, c_prev: Array, tanh_c: Array, dz: Array) -> Array:
-        dc_prev = cp.empty_like(dc)
-        _lstm_backward(dh, dc, gates, c_prev, tanh_c, dc.shape[1], dz, dc_prev)
-        return dc_prev
+    def lstm_slopes(self, gates: Array, c_prev: Array, tanh_c: Array) -> tuple[Array, Array]:
+        slopes, reach = cp.empty_like(gates), cp.empty_like(tanh_c)
+        _lstm_slopes(gates, c_prev, tanh_c, tanh_c.shape[-1], slopes, reach)
+        return slopes, reach
+
+    def lstm_gates_backward(self, dh: Array, dc: Array, reach: Array, f: Array, dz: Array) -> None:
+        _lstm_backward(dh, reach, f, dc.shape[1], dz, dc)
 
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
         z, labels = cp.ascontiguousarray(z), cp.ascontiguousarray(labels, dtype=np.int64)  # as the kernel reads them

@@ -1,9 +1,12 @@
 """NumPy on the CPU.
 
 Every matrix product of training goes through one BLAS, the one SciPy ships: it alone offers c ← α a b + β c, and
-NumPy's own copy of OpenBLAS would bring a second thread pool that fights with the first.
+NumPy's own copy of OpenBLAS has a thread pool that would fight with the first.
 """
 
+import ctypes
+import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from math import inf, sqrt
 from types import ModuleType
@@ -17,7 +20,31 @@ from minisig.backends import Array
 # Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
 GEMM = {"f": blas.sgemm, "d": blas.dgemm, "D": blas.zgemm}
 
+GEMV = {"f": blas.sgemv, "d": blas.dgemv, "D": blas.zgemv}
+
+AXPY = {"f": blas.saxpy, "d": blas.daxpy}
+
 NORM = {"f": blas.snrm2, "d": blas.dnrm2, "D": blas.dznrm2}
+
+IN_CACHE = 64 * 1024  # entries that stay there from one operation to the next
+FLAT = 4  # a product with this many times fewer rows than its factor,
+LARGE = 1024 * 1024  # and that factor with more entries than this, is stored by columns, see _room
+FEW = 64  # rows of a table, up to which a product with ones and zeros is faster than sorting
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
+
+
+@lru_cache(maxsize=1)
+def _keep_freed_memory() -> None:
+    """Let the process keep what it frees, up to 512 MB.
+
+    Linux's C library returns large arrays to the system at once, and a training step that allocates the same ones again
+    pays for every page of them.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 32 * 2**20)  # the most it takes
+        mallopt(M_TRIM_THRESHOLD, 512 * 2**20)
 
 
 class NumpyBackend:
@@ -26,6 +53,7 @@ class NumpyBackend:
     images_at_a_time = 25  # whose intermediate results stay in the cache
 
     def __init__(self, dtype: str = "float32") -> None:
+        _keep_freed_memory()
         self.dtype = np.dtype(dtype)
 
     def asarray(self, values: Any) -> Array:
@@ -38,20 +66,25 @@ class NumpyBackend:
         return [float(value) for value in scalars]
 
     def matmul(self, a: Array, b: Array) -> Array:
-        c = np.empty((a.shape[0], b.shape[1]), dtype=np.result_type(a, b))
+        c = _room(a, b)
         self.gemm(1.0, a, b, 0.0, c)
         return c
 
     def gemm(self, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
-        # BLAS counts in columns and we store rows, so it is handed cᵀ ← α bᵀ aᵀ + β cᵀ and copies nothing.
-        if not c.flags.c_contiguous:  # BLAS would fill a copy of c, and the result be lost
-            raise ValueError(f"gemm writes into a C-contiguous array, got strides {c.strides} for {c.shape}")
-        b_columns, b_transposed = _columns(b)
-        a_columns, a_transposed = _columns(a)
-        GEMM[c.dtype.char](alpha, b_columns, a_columns, beta, c.T, b_transposed, a_transposed, overwrite_c=True)
+        # BLAS counts in columns. If we store rows, it is handed cᵀ ← α bᵀ aᵀ + β cᵀ and copies nothing.
+        if c.flags.c_contiguous:
+            a, b, c = b.T, a.T, c.T
+        elif not c.flags.f_contiguous:  # BLAS would fill a copy of c, and the result be lost
+            raise ValueError(f"gemm writes into a contiguous array, got strides {c.strides} for {c.shape}")
+        a, a_transposed = (a, False) if a.flags.f_contiguous else (a.T, True)
+        b, b_transposed = (b, False) if b.flags.f_contiguous else (b.T, True)
+        GEMM[c.dtype.char](alpha, a, b, beta, c, a_transposed, b_transposed, overwrite_c=True)
+
+    def add(self, alpha: float, a: Array, into: Array) -> None:
+        AXPY[a.dtype.char](a.reshape(-1), into.reshape(-1), a=alpha)
 
     def norm(self, a: Array) -> Array:
-        return NORM[a.dtype.char](a.reshape(-1)) if a.size else 0.0
+        return NORM[a.dtype.char](a.ravel(order="K")) if a.size else 0.0
 
     def gram_norm(self, x: Array, dz: Array) -> Array:
         # Both are brought to length one before they are squared: a vanishing gradient would underflow.
@@ -73,13 +106,18 @@ class NumpyBackend:
         norm = sqrt(sum(inf if norm >= 1e150 else norm**2 for norm in norms))  # a float's own power would raise
         return most / norm if norm > most else 1.0
 
+    def row_sum(self, dz: Array) -> Array:
+        columns, transposed = (dz, True) if dz.flags.f_contiguous else (dz.T, False)
+        return GEMV[dz.dtype.char](1.0, columns, np.ones(len(dz), dtype=dz.dtype), trans=transposed)
+
     def add_row_sum(self, alpha: float, dz: Array, beta: float, into: Array) -> None:
         into *= beta
-        into += alpha * dz.sum(axis=0)
+        into += alpha * self.row_sum(dz)
 
     def affine(self, x: Array, W: Array, b: Array) -> Array:
-        z = self.matmul(x, W)
-        z += b
+        z = _room(x, W)
+        z[...] = b
+        self.gemm(1.0, x, W, 1.0, z)
         return z
 
     def sigmoid(self, z: Array, out: Array | None = None) -> Array:
@@ -97,40 +135,57 @@ class NumpyBackend:
         return dz
 
     def lstm_gates(self, z: Array, c_prev: Array, gates: Array, c: Array, tanh_c: Array, h: Array) -> None:
-        H = c.shape[1]
-        i, f, g, o = (gates[:, k * H : (k + 1) * H] for k in range(4))
-        self.sigmoid(z, out=gates)
-        np.tanh(z[:, 2 * H : 3 * H], out=g)
+        B, H = c.shape
+        scale, shift = _lstm_scales(B, H, z.dtype.char)
+        np.multiply(z, scale, out=gates)
+        np.tanh(gates, out=gates)
+        gates *= scale
+        gates += shift
+        i, f, g, o = _by_gate(gates)
         np.multiply(f, c_prev, out=c)
-        c += i * g
+        np.multiply(i, g, out=h)  # which is free until the last line
+        c += h
         np.tanh(c, out=tanh_c)
         np.multiply(o, tanh_c, out=h)
 
-    def lstm_gates_backward(self, dh: Array, dc: Array, gates: Array, c_prev: Array, tanh_c: Array, dz: Array) -> Array:
-        H = dc.shape[1]
-        i, f, g, o = (gates[:, k * H : (k + 1) * H] for k in range(4))
-        di, df, dg, do = (dz[:, k * H : (k + 1) * H] for k in range(4))
-        dc += dh * o * (1 - tanh_c * tanh_c)
-        np.multiply(dc, g, out=di)
-        np.multiply(dc, c_prev, out=df)
-        np.multiply(dh, tanh_c, out=do)
-        slope = gates * (1 - gates)
-        slope[:, 2 * H : 3 * H] = 1 - g * g
-        np.multiply(dc, i, out=dg)
-        dz *= slope
-        return dc * f
+    def lstm_slopes(self, gates: Array, c_prev: Array, tanh_c: Array) -> tuple[Array, Array]:
+        i, _, g, o = _by_gate(gates)
+        slopes = gates * (1 - gates)
+        by_i, by_f, by_g, by_o = _by_gate(slopes)
+        np.square(g, out=by_g)
+        np.subtract(1, by_g, out=by_g)
+        for slope, factor in ((by_i, g), (by_f, c_prev), (by_g, i), (by_o, tanh_c)):
+            slope *= factor
+        reach = np.square(tanh_c)
+        np.subtract(1, reach, out=reach)
+        reach *= o
+        return slopes, reach
+
+    def lstm_gates_backward(self, dh: Array, dc: Array, reach: Array, f: Array, dz: Array) -> None:
+        B, H = dc.shape
+        reach *= dh
+        dc += reach
+        gates = dz.reshape(B, 4, H)
+        gates[:, :3] *= dc[:, None]
+        gates[:, 3] *= dh
+        dc *= f
 
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
-        rows = np.arange(len(z))
-        p = z - z.real.max(axis=1, keepdims=True)
-        target = p[rows, labels]
-        np.exp(p, out=p)
-        total = p.sum(axis=1, keepdims=True)
-        losses = np.log(total[:, 0]) - target
-        p /= total
-        p[rows, labels] -= 1.0
-        p *= 1.0 / len(z)
-        return losses, p
+        N, C = z.shape
+        losses = np.empty(N, dtype=z.dtype)
+        if C <= FEW:  # whose sums are faster column by column
+            z = np.asfortranarray(z)
+        dz = np.empty_like(z)
+        for some in _pieces(N, C):
+            p, rows = dz[some], np.arange(len(z[some]))
+            np.subtract(z[some], z[some].real.max(axis=1, keepdims=True), out=p)
+            target = p[rows, labels[some]]
+            np.exp(p, out=p)
+            total = p.sum(axis=1)
+            losses[some] = np.log(total) - target
+            p *= (1.0 / (N * total))[:, None]
+            p[rows, labels[some]] -= 1.0 / N
+        return losses, np.ascontiguousarray(dz)
 
     def adam(
         self,
@@ -144,19 +199,21 @@ class NumpyBackend:
         epsilon: float,
         scale: float,
     ) -> None:
-        if scale != 1.0:
-            g *= scale
-        m *= beta1
-        m += (1.0 - beta1) * g
-        np.square(g, out=g)
-        v *= beta2
-        g *= 1.0 - beta2
-        v += g
-        np.sqrt(v, out=g)
-        g += epsilon
-        np.divide(m, g, out=g)
-        g *= step
-        W -= g
+        whole = [a.reshape(-1) for a in (W, m, v, g)]
+        for some in _pieces(W.size):
+            W, m, v, g = (a[some] for a in whole)
+            if scale != 1.0:
+                g *= scale
+            m *= beta1
+            m += g
+            np.square(g, out=g)
+            v *= beta2
+            v += g
+            np.sqrt(v, out=g)
+            g += epsilon
+            np.divide(m, g, out=g)
+            g *= step
+            W -= g
 
     def bilinear(self, images: Array, at: Array, outside: float) -> Array:
         B, height, width = images.shape
@@ -188,6 +245,10 @@ class NumpyBackend:
         return value.transpose(1, 0, 2)
 
     def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
+        if len(into) <= FEW:
+            chosen = np.equal(np.arange(len(into))[:, None], rows)
+            self.gemm(1.0, chosen.astype(values.dtype), values, 1.0, into)
+            return
         # Sums of equal rows, sorted together, then one addition for each: many times faster than np.add.at.
         order = np.argsort(rows, kind="stable")
         ordered = rows[order]
@@ -202,6 +263,26 @@ def _starts(rows: int, B: int, columns: int, height: int, width: int) -> Array:
     return np.ascontiguousarray(np.broadcast_to(starts, (rows, B, columns)))
 
 
-def _columns(a: Array) -> tuple[Array, bool]:
-    """(view, transposed): a column-major view from which BLAS reads aᵀ, transposing it if told so."""
-    return (a.T, False) if a.flags.c_contiguous else (a, True)
+def _by_gate(a: Array) -> tuple[Array, Array, Array, Array]:
+    """Views of the four parts of the last axis."""
+    H = a.shape[-1] // 4
+    return a[..., :H], a[..., H : 2 * H], a[..., 2 * H : 3 * H], a[..., 3 * H :]
+
+
+@lru_cache(maxsize=8)
+def _lstm_scales(B: int, H: int, dtype: str) -> tuple[Array, Array]:
+    """(B, 4H): shift + scale · tanh(scale · z) is the sigmoid of z_i, z_f and z_o and the tanh of z_g."""
+    scale = np.tile(np.repeat(np.array([0.5, 0.5, 1.0, 0.5], dtype=dtype), H), (B, 1))
+    return scale, 1 - scale
+
+
+def _pieces(n: int, width: int = 1) -> Iterator[slice]:
+    """Slices of n rows of this width, each as many entries as stay in the cache."""
+    size = max(1, IN_CACHE // width)
+    return (slice(start, start + size) for start in range(0, n, size))
+
+
+def _room(a: Array, b: Array) -> Array:
+    """For a b. BLAS reads a large matrix faster, for a product with few rows, if that is stored by columns."""
+    order: Any = "F" if FLAT * len(a) < min(b.shape) and b.size > LARGE else "C"
+    return np.empty((len(a), b.shape[1]), dtype=np.result_type(a, b), order=order)

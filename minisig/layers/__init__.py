@@ -10,6 +10,7 @@ and remembers nothing between the two calls: all that backward needs is in the c
 gradients.py; Evaluated wraps an array of the parameter's shape. More is optional:
 
     takes_tokens = True             x are integers, not to be converted
+    takes_lookups = True            x may be a Lookup, and dx a Return, see lookup.py
     draws = True                    forward takes a third argument, the generator of its draws or None when evaluating
     carries = True                  forward takes a third argument, the state carried over or None for a fresh start,
                                     and last_state(cache) returns the one to carry on

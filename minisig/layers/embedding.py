@@ -2,10 +2,13 @@
 
 forward     x  = E[tokens]          (T, B) -> (T, B, n)
 backward    dE[token] += dx         kept as rows and values, see gradients.Rows
+
+If there are few tokens in the vocabulary, x is not made at all, see lookup.py.
 """
 
 from minisig.backends import Array, Backend
-from minisig.gradients import Gradient, Rows, rows
+from minisig.gradients import Gradient
+from minisig.layers.lookup import Lookup, Return, table_gradient
 
 
 class Embedding:
@@ -14,8 +17,9 @@ class Embedding:
     def __init__(self, E: Array) -> None:
         self.params = {"E": E}
 
-    def forward(self, tokens: Array, backend: Backend) -> tuple[Array, Array]:
-        return self.params["E"][tokens], tokens
+    def forward(self, tokens: Array, backend: Backend) -> tuple[Array | Lookup, Array]:
+        E = self.params["E"]
+        return Lookup(E, tokens) if 4 * len(E) < tokens.size else E[tokens], tokens
 
-    def backward(self, dx: Array, tokens: Array, backend: Backend) -> tuple[None, dict[str, Gradient]]:
-        return None, {"E": Rows(tokens.reshape(-1), rows(dx), len(self.params["E"]))}
+    def backward(self, dx: Array | Return, tokens: Array, backend: Backend) -> tuple[None, dict[str, Gradient]]:
+        return None, {"E": table_gradient(dx, tokens, self.params["E"])}

@@ -10,18 +10,20 @@
                 1'  dh_prev = dz_t Whᵀ                      to step t − 1
                     dx = dz Wxᵀ,  dWx = Σ_t x_tᵀ dz_t,  dWh = Σ_t h_{t−1}ᵀ dz_t,  db = Σ dz_t
 
-The gates stand in the order i, f, g̃, o. Lines 2 to 4 are one fused step of the backend. The state (h, c) before the
-first step is 0 unless one is carried over; gradients stop there (truncated BPTT).
+The gates stand in the order i, f, g̃, o. Lines 2 to 4 are one fused step of the backend. What lines 4' to 2' multiply dh
+and dc with is made for all steps at once, and is turned into dz step by step. The state (h, c) before the first step is
+0 unless one is carried over; gradients stop there (truncated BPTT).
 """
 
 from typing import NamedTuple
 
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
+from minisig.layers.lookup import Lookup, Return, affine, affine_backward
 
 
 class Unrolled(NamedTuple):
-    x: Array  # (T, B, n)
+    x: Array | Lookup  # (T, B, n)
     z: Array  # (T, B, 4H)
     gates: Array  # (T, B, 4H)
     c: Array  # (T + 1, B, H), before the first step and after each
@@ -31,13 +33,16 @@ class Unrolled(NamedTuple):
 
 class LSTM:
     carries = True
+    takes_lookups = True
 
     def __init__(self, Wx: Array, Wh: Array, b: Array) -> None:
         self.params = {"Wx": Wx, "Wh": Wh, "b": b}
 
-    def forward(self, x: Array, backend: Backend, state: tuple[Array, Array] | None = None) -> tuple[Array, Unrolled]:
+    def forward(
+        self, x: Array | Lookup, backend: Backend, state: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Unrolled]:
         (T, B, _), (Wx, Wh, b), xp = x.shape, self.params.values(), backend.xp
-        z = backend.affine(rows(x), Wx, b).reshape(T, B, -1)
+        z = affine(x, Wx, b, backend)
         gates, tanh_c = xp.empty_like(z), xp.empty((T, B, len(Wh)), dtype=z.dtype)
         h, c = (xp.empty((T + 1, B, len(Wh)), dtype=z.dtype) for _ in range(2))
         h[0], c[0] = (0.0, 0.0) if state is None else state
@@ -46,21 +51,18 @@ class LSTM:
             backend.lstm_gates(z[t], c[t], gates[t], c[t + 1], tanh_c[t], h[t + 1])
         return h[1:], Unrolled(x, z, gates, c, tanh_c, h)
 
-    def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array, dict[str, Gradient]]:
+    def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array | Return, dict[str, Gradient]]:
         (x, _, gates, c, tanh_c, h), (Wx, Wh, _) = cache, self.params.values()
-        dz = backend.xp.empty_like(gates)
-        dh, dc = dy[-1], backend.xp.zeros_like(dy[-1])
+        dz, reach = backend.lstm_slopes(gates, c[:-1], tanh_c)
+        f = gates[..., len(Wh) : 2 * len(Wh)]
+        dh, dc = dy.copy(), backend.xp.zeros_like(dy[-1])  # dh: and what comes back from the step after
         WhT = backend.xp.ascontiguousarray(Wh.T)  # copied once, read at every step
         for t in reversed(range(len(dy))):
-            dc = backend.lstm_gates_backward(dh, dc, gates[t], c[t], tanh_c[t], dz[t])
+            backend.lstm_gates_backward(dh[t], dc, reach[t], f[t], dz[t])
             if t > 0:
-                dh = dy[t - 1] + backend.matmul(dz[t], WhT)
-        gradients: dict[str, Gradient] = {
-            "Wx": Outer(rows(x), rows(dz)),
-            "Wh": Outer(rows(h[:-1]), rows(dz)),
-            "b": RowSum(rows(dz)),
-        }
-        return backend.matmul(rows(dz), Wx.T).reshape(x.shape), gradients
+                backend.gemm(1.0, dz[t], WhT, 1.0, dh[t - 1])
+        dx, dWx = affine_backward(dz, x, Wx, backend)
+        return dx, {"Wx": dWx, "Wh": Outer(rows(h[:-1]), rows(dz)), "b": RowSum(rows(dz))}
 
     def last_state(self, cache: Unrolled) -> tuple[Array, Array]:
         return cache.h[-1], cache.c[-1]

@@ -15,46 +15,44 @@ from typing import NamedTuple
 
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
+from minisig.layers.lookup import Lookup, Return, affine, affine_backward
 
 
 class Unrolled(NamedTuple):
-    x: Array  # (T, B, n)
+    x: Array | Lookup  # (T, B, n)
     z: Array  # (T, B, H)
     h: Array  # (T + 1, B, H), the state before the first step and after each
 
 
 class RNN:
     carries = True
+    takes_lookups = True
 
     def __init__(self, Wx: Array, Wh: Array, b: Array, h0: float = 0.5) -> None:
         self.params = {"Wx": Wx, "Wh": Wh, "b": b}
         self.h0 = h0
 
-    def forward(self, x: Array, backend: Backend, state: Array | None = None) -> tuple[Array, Unrolled]:
-        (T, B, _), (Wx, Wh, b) = x.shape, self.params.values()
-        z = backend.affine(rows(x), Wx, b).reshape(T, B, -1)
-        h = backend.xp.empty((T + 1, *z.shape[1:]), dtype=z.dtype)
+    def forward(self, x: Array | Lookup, backend: Backend, state: Array | None = None) -> tuple[Array, Unrolled]:
+        Wx, Wh, b = self.params.values()
+        z = affine(x, Wx, b, backend)
+        h = backend.xp.empty((len(z) + 1, *z.shape[1:]), dtype=z.dtype)
         h[0] = self.h0 if state is None else state
-        for t in range(T):
+        for t in range(len(z)):
             backend.gemm(1.0, h[t], Wh, 1.0, z[t])
             backend.sigmoid(z[t], out=h[t + 1])
         return h[1:], Unrolled(x, z, h)
 
-    def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array, dict[str, Gradient]]:
+    def backward(self, dy: Array, cache: Unrolled, backend: Backend) -> tuple[Array | Return, dict[str, Gradient]]:
         (x, z, h), (Wx, Wh, _) = cache, self.params.values()
         dz = backend.xp.empty_like(z)
-        dh = dy[-1]
+        dh = dy.copy()  # and what comes back from the step after
         WhT = backend.xp.ascontiguousarray(Wh.T)  # copied once, read at every step
         for t in reversed(range(len(z))):
-            backend.sigmoid_backward(dh, h[t + 1], out=dz[t])
+            backend.sigmoid_backward(dh[t], h[t + 1], out=dz[t])
             if t > 0:
-                dh = dy[t - 1] + backend.matmul(dz[t], WhT)
-        gradients: dict[str, Gradient] = {
-            "Wx": Outer(rows(x), rows(dz)),
-            "Wh": Outer(rows(h[:-1]), rows(dz)),
-            "b": RowSum(rows(dz)),
-        }
-        return backend.matmul(rows(dz), Wx.T).reshape(x.shape), gradients
+                backend.gemm(1.0, dz[t], WhT, 1.0, dh[t - 1])
+        dx, dWx = affine_backward(dz, x, Wx, backend)
+        return dx, {"Wx": dWx, "Wh": Outer(rows(h[:-1]), rows(dz)), "b": RowSum(rows(dz))}
 
     def last_state(self, cache: Unrolled) -> Array:
         return cache.h[-1]

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 
 from minisig.errors import DataError
-from minisig.optimizers import Adam
 from minisig.training.evaluate import Score
 from minisig.training.files import read_tensors, write_tensors
 from minisig.training.loop import NOT_YET, Training
@@ -79,8 +78,7 @@ def load_checkpoint(folder: Path, training: Training) -> Position | None:
         values[...] = xp.asarray(tensors[name])
     training.iteration = position.iteration
     training.best_iteration, training.best_score = position.best_iteration, position.best_score or NOT_YET
-    if isinstance(optimizer, Adam):
-        optimizer.steps = position.iteration
+    optimizer.steps = position.iteration
     return position
 
 

@@ -1,5 +1,7 @@
 """Every primitive against a naive second implementation."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, softmax
@@ -50,9 +52,39 @@ def test_gemm_of_transposed_views_is_the_weight_gradient(backend):
 
 
 def test_gemm_refuses_an_array_into_which_blas_could_not_write(backend):
-    c = np.zeros((3, 4), dtype=backend.dtype)
-    with pytest.raises(ValueError, match="C-contiguous"):
-        backend.gemm(1.0, np.ones((4, 2), backend.dtype), np.ones((2, 3), backend.dtype), 0.0, c.T)
+    c = np.zeros((4, 6), dtype=backend.dtype)
+    with pytest.raises(ValueError, match="contiguous"):
+        backend.gemm(1.0, np.ones((4, 2), backend.dtype), np.ones((2, 3), backend.dtype), 0.0, c[:, ::2])
+
+
+@pytest.mark.parametrize("orders", list(product("CF", repeat=3)), ids="".join)
+def test_gemm_reads_and_writes_rows_and_columns(backend, orders):
+    rng = np.random.default_rng(4)
+    a, b, c = (
+        np.array(draw(rng, shape, backend.dtype), order=order)
+        for shape, order in zip([(3, 5), (5, 4), (3, 4)], orders, strict=True)
+    )
+    expected = 2 * np.einsum("ik,kj->ij", a, b) + 0.5 * c
+    backend.gemm(2.0, a, b, 0.5, c)
+    np.testing.assert_allclose(c, expected, atol=5 * tolerance(backend, 5))
+
+
+def test_a_product_stored_by_columns_is_the_same_to_all_that_follows(backend):
+    rng = np.random.default_rng(5)
+    x, W, b = (draw(rng, shape, backend.dtype) for shape in [(3, 1100), (1100, 1000), (1000,)])
+    z = backend.affine(x, W, b)
+    assert z.flags.f_contiguous
+    np.testing.assert_allclose(z, x.astype("float64") @ W + b, atol=8 * tolerance(backend, 1100))
+    rows = np.ascontiguousarray(z)
+    assert backend.norm(z) == pytest.approx(backend.norm(rows), rel=tolerance(backend, 3000))
+    np.testing.assert_allclose(
+        backend.row_sum(z), rows.sum(axis=0), rtol=tolerance(backend, 50), atol=tolerance(backend, 50)
+    )
+    y = backend.sigmoid(z)
+    np.testing.assert_array_equal(y, backend.sigmoid(rows))
+    np.testing.assert_array_equal(
+        backend.sigmoid_backward(rows, y), backend.sigmoid_backward(rows, backend.sigmoid(rows))
+    )
 
 
 def test_matmul_of_single_rows_columns_and_entries(backend):

@@ -17,6 +17,7 @@ from benchmarks.speed.workloads import (
     SKLEARN,
     TANH,
     TORCH,
+    TORCH_GEMMS,
     WORKLOADS,
     build,
     maker,
@@ -24,6 +25,7 @@ from benchmarks.speed.workloads import (
 from minisig.experiments import configure
 
 STEPS = 3
+OTHERS = (COMPILED, TANH, GEMMS, TORCH_GEMMS)  # that do something else, or too long for a test
 # The workloads' own settings, smaller where only the width would change.
 SMALL = {
     "mlp-shallow": {"network.hidden": (60,)},
@@ -53,7 +55,7 @@ def updates(name, peer, steps=STEPS):
 
 @pytest.mark.parametrize(
     ("name", "peer"),
-    [(name, peer) for name in SMALL for peer in WORKLOADS[name].peers if peer not in (COMPILED, TANH, GEMMS)],
+    [(name, peer) for name in SMALL for peer in WORKLOADS[name].peers if peer not in OTHERS],
 )
 @pytest.mark.filterwarnings("default")  # the peers' own
 def test_a_peer_makes_the_same_steps(name, peer):
@@ -95,6 +97,17 @@ def test_the_limit_has_all_products_of_a_step_and_no_others(name):
         expected += (3 * rows - unneeded) * W.size
     found = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b, _ in gemms.products(case))
     assert found == expected
+
+
+def test_pytorch_is_given_the_same_products():
+    pytest.importorskip("torch", reason="needs the extra bench")
+    ours, theirs = gemms.step_of(small("copy-rnn-20")), gemms.pytorch_step_of(small("copy-rnn-20"))
+    for made in theirs.params().values():
+        made[...] = np.nan
+    for step in (ours, theirs):
+        step.run()
+    for name, made in ours.params().items():
+        np.testing.assert_allclose(theirs.params()[name], made, rtol=0, atol=1e-12 * abs(made).max(), err_msg=name)
 
 
 def test_no_peer_is_imported_before_it_is_asked_for():

@@ -94,47 +94,45 @@ STEPS = 4 + 2 * 3  # of a sequence of the copy-memory task with delay 4
 SEQUENCE_PARAMETERS = 6
 SEQUENCE_FORWARD_AND_BACK = (
     2 * 2  # sequences taken, and laid out by time
-    + 1  # rows of E
-    + 1  # the bias of all steps
+    + 2  # what each token adds to the logits: a table with its bias, and its rows for all steps
     + STEPS  # the cell
     + 1  # the dense layer's bias
     + 2  # softmax, mean loss
-    + 1  # Whᵀ copied
+    + 2  # Whᵀ and dy copied
     + STEPS  # the cell back
-    + (STEPS - 1)  # what comes back in time added to the step's own
+    + 1  # dz summed by tokens
 )
 SEQUENCE_PRODUCTS = (
     (1 + STEPS)
-    + 1  # x Wx of all steps, h Wh of each; the dense layer
+    + 1  # E Wx, h Wh of each step; the dense layer
     + 1
-    + (STEPS - 1)
-    + 1  # back through the dense layer, through every step but the first, to the embedding
+    + (STEPS - 1)  # back through the dense layer, through every step but the first, added to the step's own
 )
-NORMS = 3 + 2 * 2 + 2  # of three matrices as they are; of two biases, summed first; of E, scattered first
+NORMS = 3 + 2 * 2 + 7  # of three matrices as they are; of two biases, summed first; of E, from two Gram matrices
 
 
 def test_kernels_of_a_step_of_an_rnn(text):
     launches, gemms, counts = one_step("rnn, momentum", text, optimizer__clip=None)
-    # h₀ = ½ is one launch. E: v ← μ v, −η times the rows, scattered, w += v. The others: a product, and w += v.
-    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + 4 + 5
-    assert gemms == SEQUENCE_PRODUCTS + 5
+    # h₀ = ½ is one launch. Every parameter: a product, and w += v.
+    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + SEQUENCE_PARAMETERS
+    assert gemms == SEQUENCE_PRODUCTS + SEQUENCE_PARAMETERS
     assert counts.copies == {"H2D": 1}
     assert counts.launches["minisig_sigmoid"] == counts.launches["minisig_sigmoid_backward"] == STEPS
 
 
 def test_kernels_of_a_step_of_an_rnn_clipped(text):
     launches, gemms, counts = one_step("rnn, momentum", text, optimizer__clip=1.0)
-    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + 4 + 5 + NORMS + SEQUENCE_PARAMETERS + 2 + 1
-    assert gemms == SEQUENCE_PRODUCTS + 5 + 3  # with so many rows a matrix's norm is that of the matrix
+    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + SEQUENCE_PARAMETERS + NORMS + SEQUENCE_PARAMETERS + 2 + 1
+    assert gemms == SEQUENCE_PRODUCTS + SEQUENCE_PARAMETERS + 3 + 2
     assert counts.copies == {"H2D": 1}
 
 
 def test_kernels_of_a_step_of_an_lstm(text):
     launches, gemms, counts = one_step("lstm", text, optimizer__clip=1.0)
-    # Gradients as arrays, E scattered and two biases summed; six norms; the factor; six updates. States of zeros are
-    # set by memset, which is no kernel.
-    assert launches == SEQUENCE_FORWARD_AND_BACK + 3 + SEQUENCE_PARAMETERS * 2 + SEQUENCE_PARAMETERS + 2
-    assert gemms == SEQUENCE_PRODUCTS + 3
+    # Slopes of all steps; gradients as arrays, two biases summed; six norms; the factor; six updates. States of zeros
+    # are set by memset, which is no kernel.
+    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + 2 + SEQUENCE_PARAMETERS * 2 + SEQUENCE_PARAMETERS + 2
+    assert gemms == SEQUENCE_PRODUCTS + 4
     assert counts.launches["minisig_lstm"] == counts.launches["minisig_lstm_backward"] == STEPS
 
 
