@@ -12,7 +12,7 @@ from benchmarks.speed import growth, memory, report, startup, tracking, worker
 from benchmarks.speed.workloads import WORKLOADS
 
 OTHERS = ("memory", "startup", "tracking", "growth")
-LASTING = ("mlp-shallow", "copy-rnn-20", "digits")  # workloads that 10,000 steps are made of
+LASTING = ("mlp-shallow", "mlp-deep", "copy-rnn-20", "digits")  # workloads that 10,000 steps are made of
 FULL = {"rounds": 15, "seconds": 0.2, "steps": 10_000}
 QUICK = {"rounds": 5, "seconds": 0.1, "steps": 500}
 
@@ -27,7 +27,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
     """Time minisig, PyTorch, JAX, scikit-learn and the bare matrix products on the same work, in turn.
 
     \b
-    python -m benchmarks                            # all, half an hour; writes benchmarks/results/speed.json
+    python -m benchmarks                            # all, 45 minutes; writes benchmarks/results/speed.json
     python -m benchmarks --threads 1                # on a machine with other work to do; writes it too
     python -m benchmarks mlp-deep                   # some; writes nothing
     python -m benchmarks --quick --check

@@ -21,7 +21,7 @@ COSTS = (
     "after {steps:,} further steps no workload of those tried holds more than {grown:.1f} MB more."
 )
 VERSIONS = (
-    "Measured on {cpu} with other work on the machine (load {load:.0f} on {cores} cores); Python {python}, "
+    "Measured on {cpu}, {cores} cores, load {load:.1f} beforehand; Python {python}, "
     "NumPy {numpy}, SciPy {scipy}, PyTorch {torch}, JAX {jax}, scikit-learn {scikit-learn}."
 )
 
@@ -129,12 +129,6 @@ def verdicts(results: dict[str, Any]) -> str:
 
 def markdown(results: dict[str, Any]) -> dict[str, str]:
     """The README's tables and sentences, by the names of its marks."""
-    names = {name: runs["1"] for name, runs in results["workloads"].items()}
-    peers = list(dict.fromkeys(peer for run in names.values() for peer in run["ratios"]))
-    table = [["step", "ms", *peers]]
-    for name, run in names.items():
-        cells = [_spread(run["ratios"][peer]) if peer in run["ratios"] else "–" for peer in peers]
-        table.append([name, f"{run['milliseconds'][OURS][0]:.3g}", *cells])
     startup, tracked, memory = results["startup"], results["tracking"], results["memory"]
     peaks = memory["peaks"]["mlp-deep"]
     costs = COSTS.format(
@@ -149,11 +143,23 @@ def markdown(results: dict[str, Any]) -> dict[str, str]:
     )
     versions = VERSIONS.format(**results["machine"])
     return {
-        "speed": _table(table),
+        "speed": _ratios(results, "1"),
+        "cores": _ratios(results, "all"),
         "costs": costs,
         "growth": _table(_growth_rows(results["growth"])),
         "versions": versions,
     }
+
+
+def _ratios(results: dict[str, Any], threads: str) -> str:
+    """A row for every workload, a column for every peer."""
+    runs = {name: runs[threads] for name, runs in results["workloads"].items() if threads in runs}
+    peers = list(dict.fromkeys(peer for run in runs.values() for peer in run["ratios"]))
+    table = [["step", "ms", *peers]]
+    for name, run in runs.items():
+        cells = [_spread(run["ratios"][peer]) if peer in run["ratios"] else "–" for peer in peers]
+        table.append([name, f"{run['milliseconds'][OURS][0]:.3g}", *cells])
+    return _table(table)
 
 
 def _table(rows: list[list[str]]) -> str:

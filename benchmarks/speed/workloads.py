@@ -23,7 +23,8 @@ RING = 8  # batches
 
 OURS, TORCH, COMPILED = "minisig", "PyTorch", "PyTorch compiled"
 CELLS, TANH = "PyTorch cells", "PyTorch tanh RNN"
-JAX, SKLEARN, GEMMS, SCIPY = "JAX", "scikit-learn", "GEMMs alone", "scipy.ndimage"
+JAX, SKLEARN, SCIPY = "JAX", "scikit-learn", "scipy.ndimage"
+GEMMS, TORCH_GEMMS = "GEMMs alone", "PyTorch's GEMMs"
 ONE_THREAD = "minisig, one thread"
 
 # No logging, no validation, a constant rate: the bare steps.
@@ -77,6 +78,7 @@ MAKERS = {
     JAX: "jaxlib:step_of",
     SKLEARN: "sklearn:step_of",
     GEMMS: "gemms:step_of",
+    TORCH_GEMMS: "gemms:pytorch_step_of",
 }
 DISTORTIONS = {
     OURS: "distortions:ours",
@@ -85,24 +87,24 @@ DISTORTIONS = {
     SCIPY: "distortions:one_by_one",
 }
 
-RECURRENT = (TORCH, CELLS, TANH, JAX, GEMMS)
+RECURRENT = (TORCH, CELLS, TANH, JAX, GEMMS, TORCH_GEMMS)
 
 WORKLOADS = {
     "mlp-shallow": Workload(
         _bare("mnist-shallow"),
-        (TORCH, COMPILED, JAX, SKLEARN, GEMMS),
+        (TORCH, COMPILED, JAX, SKLEARN, GEMMS, TORCH_GEMMS),
         {TORCH: 1.10, GEMMS: 0.80, SKLEARN: 1.5},
     ),
     "mlp-deep": Workload(
         _bare("mnist-deep"),
-        (TORCH, COMPILED, JAX, SKLEARN, GEMMS),
+        (TORCH, COMPILED, JAX, SKLEARN, GEMMS, TORCH_GEMMS),
         {TORCH: 1.10, GEMMS: 0.85},
     ),
     "copy-rnn-20": Workload(_bare("copy-memory"), RECURRENT, {CELLS: 3.0, TANH: 1.5, JAX: 1.0}),
     "copy-rnn-100": Workload(_bare("copy-memory", batch_size=100), RECURRENT, {CELLS: 2.2, JAX: 1.2}),
-    "copy-lstm": Workload(_bare("copy-memory", network__model="lstm"), (TORCH, JAX, GEMMS), {TORCH: 1.2}),
+    "copy-lstm": Workload(_bare("copy-memory", network__model="lstm"), (TORCH, JAX, GEMMS, TORCH_GEMMS), {TORCH: 1.2}),
     "ptb-rnn": Workload(_bare("ptb"), RECURRENT, {CELLS: 1.3, TANH: 1.15, GEMMS: 0.72}),
-    "digits": Workload(_bare("digits"), (TORCH, COMPILED, JAX, GEMMS)),
+    "digits": Workload(_bare("digits"), (TORCH, COMPILED, JAX, GEMMS, TORCH_GEMMS)),
     "augment": Workload(_bare("mnist-deep-augmented"), (TORCH, SCIPY), makers=DISTORTIONS),
 }
 
