@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from minisig.errors import UsageError
-from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
+from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure, settings
 from minisig.experiments.compare import every_row, plan
 from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config
@@ -60,20 +60,24 @@ PAPER = {
 
 
 def figures(experiment):
+    experiment = experiment.removesuffix("-fast")
     reference = "lstm" if experiment.startswith("ptb") else "scaled-tanh"
     names = ["lecun", "glorot", "ortho", "lsuv", "ortho+ep", "random+ep", reference]
     parts = [figure.split("±") for figure in PAPER[experiment].split()]
     return {name: (float(m), float(*std) if std else None) for name, (m, *std) in zip(names, parts, strict=False)}
 
 
-@pytest.mark.parametrize("name", PAPER)
+FAST = {f"{name}-fast" for name in PAPER if name.startswith("mnist")}
+
+
+@pytest.mark.parametrize("name", [*PAPER, *sorted(FAST)])
 def test_the_papers_numbers_are_the_papers(name):
     assert EXPERIMENTS[name].paper == figures(name)
 
 
 def test_of_xor_the_paper_gives_one_number_and_of_the_others_none():
     assert EXPERIMENTS["xor"].paper == {"ortho": (25.0, None)}
-    assert {name for name, experiment in EXPERIMENTS.items() if experiment.paper} == {*PAPER, "xor"}
+    assert {name for name, experiment in EXPERIMENTS.items() if experiment.paper} == {*PAPER, *FAST, "xor"}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -83,6 +87,18 @@ def test_every_number_of_the_paper_belongs_to_a_row(name):
     assert not experiment.rows.keys() & INITIALIZERS.keys()
     assert experiment.metric == ("test_error" if experiment.config.network.model == "mlp" else "test_perplexity")
     assert experiment.seeds == (10 if name == "xor" else 4)
+
+
+@pytest.mark.parametrize("name", sorted(FAST))
+def test_a_fast_sister_differs_in_nothing_but_its_pace(name):
+    own, usual = (settings(EXPERIMENTS[n].config) for n in (name, name.removesuffix("-fast")))
+    assert {key for key in own if own[key] != usual[key]} == {
+        "experiment",
+        "iterations",
+        "optimizer.learning_rate",
+        "optimizer.schedule",
+        "select_by",
+    }
 
 
 # What `--init all` means
@@ -101,8 +117,8 @@ def test_every_number_of_the_paper_belongs_to_a_row(name):
 def test_all_rows_of_an_experiment_can_be_planned(name, model, rows):
     assert list(PAPER_INITS) == SIX
     assert every_row(name, model) == rows
-    settings = {} if model is None else {"network.model": model}
-    jobs = plan(name, rows, EXPERIMENTS[name].seeds, settings)
+    given = {} if model is None else {"network.model": model}
+    jobs = plan(name, rows, EXPERIMENTS[name].seeds, given)
     assert [job.row for job in jobs] == [row for row in rows for _ in range(EXPERIMENTS[name].seeds)]
     assert len({job.folder for job in jobs}) == len(jobs)
     for job in jobs:
