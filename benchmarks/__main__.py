@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from benchmarks.machine import machine
+from benchmarks.record import machine, save
 from benchmarks.speed import growth, memory, report, startup, tracking, worker
 from benchmarks.speed.workloads import WORKLOADS
 
@@ -65,7 +65,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
         _say("growth")
         results["growth"] = growth.measure(rounds, seconds)
     if not (names or quick):
-        report.RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        save("speed", **results)
     missed = [target for target in report.targets(results) if not target.met]
     if as_json:
         click.echo(json.dumps({**results, "targets": [target._asdict() for target in report.targets(results)]}))

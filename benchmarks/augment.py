@@ -5,25 +5,23 @@ OPENBLAS_NUM_THREADS=1 python -m benchmarks.augment     # about a minute; needs 
 CPU time on one thread, both in turn, the median of the ratios.
 """
 
-import json
-from pathlib import Path
 from statistics import median, quantiles
 from time import process_time
 from typing import Any
 
+import click
 import numpy as np
 from scipy import ndimage
 
-from benchmarks.machine import machine
+from benchmarks.record import save, unwrapped
 from minisig.data import Batch, load
 from minisig.data.ahead import Ahead
 from minisig.data.augment import BACKGROUND, Distortion
 from minisig.experiments import configure
 from minisig.seeds import stream
+from minisig.training.build import build_network
 from minisig.training.loop import Training
-from minisig.training.run import build_network
 
-RESULTS = Path(__file__).parent / "results" / "augment.json"
 REPEATS = 40
 STEPS = 100
 
@@ -56,6 +54,7 @@ class Watched(Ahead):
         return super().at(iteration)
 
 
+@click.command(help=unwrapped(__doc__))
 def main() -> None:
     config = configure("mnist-deep-augmented")
     data = load(config.data)
@@ -83,8 +82,6 @@ def main() -> None:
     for iteration in range(1, STEPS + 1):
         training.step(iteration)
     results = {
-        "command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.augment",
-        "machine": machine(),
         "microseconds_one_by_one": round(median(slow) * 1e6, 1),
         "microseconds": round(median(fast) * 1e6, 1),
         "ratio": round(median(ratios), 1),
@@ -93,8 +90,8 @@ def main() -> None:
         "steps": STEPS - 1,
         "ready": sum(watched.ready[1:]),
     }
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(results, indent=1))
+    print(results)
+    save("augment", "OPENBLAS_NUM_THREADS=1 python -m benchmarks.augment", **results)
 
 
 if __name__ == "__main__":

@@ -8,36 +8,28 @@ selects by the error on the 10,000 of the validation part, and looks at the test
 the whole run, data loading and validation included, on all cores of a machine that does nothing else.
 """
 
-import json
-from pathlib import Path
 from statistics import mean
 from time import perf_counter
 from typing import Any
 
 import click
 
-from benchmarks.machine import machine
+from benchmarks.record import read, save, unwrapped
 from minisig.experiments import EXPERIMENTS, configure
 from minisig.training.run import run
 
-RESULTS = Path(__file__).parent / "results" / "fast.json"
 FAST = tuple(name for name in EXPERIMENTS if name.endswith("-fast"))
 SEEDS = {"mnist-deep-augmented-fast": 1}  # an hour each
 
 
-@click.command()
+@click.command(help=unwrapped(__doc__))
 @click.argument("names", nargs=-1, type=click.Choice(FAST))
 def main(names: tuple[str, ...]) -> None:
-    rows = {row["experiment"]: row for row in json.loads(RESULTS.read_text())["rows"]} if RESULTS.exists() else {}
+    rows = {row["experiment"]: row for row in (read("fast") or {"rows": []})["rows"]}
     for name in names or FAST:
         rows[name] = measure(name, SEEDS.get(name, 4))
         print(rows[name], flush=True)
-        results = {
-            "command": "python -m benchmarks.fast",
-            "machine": machine(),
-            "rows": [rows[name] for name in FAST if name in rows],
-        }
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        save("fast", "python -m benchmarks.fast", rows=[rows[name] for name in FAST if name in rows])
 
 
 def measure(name: str, seeds: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ Prints a figure for everything that was done to minisig, and ends with exit code
 every run must end with the bits of the undisturbed one, every damaged file be read to something valid or refused.
 """
 
-import json
 import os
 import warnings
 from importlib import import_module
@@ -18,9 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks.machine import machine
-
-RESULTS = Path(__file__).parent / "results" / "faults.json"
+from benchmarks.record import save
 
 # name: the function of tests/faults.py that does it, its arguments in short and in full. Those that fork are first,
 # for after the others the process has threads.
@@ -55,8 +52,7 @@ def main(names: tuple[str, ...], short: bool) -> None:
             click.echo(f"    {miss}", err=True)
         missed += len(misses)
     if not short and not names:
-        content = {"command": "python -m benchmarks.faults", "machine": machine(), "parts": results}
-        RESULTS.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        save("faults", "python -m benchmarks.faults", parts=results)
     if missed:
         raise SystemExit(1)
 

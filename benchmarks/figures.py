@@ -6,6 +6,9 @@ OPENBLAS_NUM_THREADS=1 python -m benchmarks.figures         # half a minute; wri
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
+
+from benchmarks.record import unwrapped
 from minisig.experiments import configure
 from minisig.report.figures import gradient_maps, save
 from minisig.report.metrics import read_metrics
@@ -15,6 +18,7 @@ RESULTS = Path(__file__).parent / "results" / "gradients.png"
 INITS = ("random+ep", "lsuv", "lecun")
 
 
+@click.command(help=unwrapped(__doc__))
 def main() -> None:
     runs = {}
     with TemporaryDirectory() as folder:

@@ -4,17 +4,14 @@ OPENBLAS_NUM_THREADS=1 python -m benchmarks.mnist       # about three minutes; w
 python -m benchmarks.mnist --check                      # the same, and fails where a claim does not hold
 """
 
-import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+import click
+
+from benchmarks.record import save, unwrapped
 from minisig.experiments import configure
 from minisig.training.run import run
-
-RESULTS = Path(__file__).parent / "results" / "mnist.json"
 
 # experiment, init, iterations, what is claimed of it
 RUNS: tuple[tuple[str, str, int, Callable[[dict[str, Any]], bool]], ...] = (
@@ -24,7 +21,9 @@ RUNS: tuple[tuple[str, str, int, Callable[[dict[str, Any]], bool]], ...] = (
 )
 
 
-def main() -> None:
+@click.command(help=unwrapped(__doc__))
+@click.option("--check", is_flag=True)
+def main(check: bool) -> None:
     rows: list[dict[str, Any]] = []
     wrong = []
     for experiment, init, iterations, holds in RUNS:
@@ -35,9 +34,8 @@ def main() -> None:
         print(row, flush=True)
         if not holds(summary):
             wrong.append(f"{experiment}, {init}")
-    if "--check" not in sys.argv:
-        results = {"command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.mnist", "machine": machine(), "rows": rows}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if not check:
+        save("mnist", "OPENBLAS_NUM_THREADS=1 python -m benchmarks.mnist", rows=rows)
     if wrong:
         raise SystemExit(f"the claim does not hold: {'; '.join(wrong)}")
 

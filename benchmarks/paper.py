@@ -9,21 +9,18 @@ At the reduced budget the learning rate is higher than the paper's and falls to 
 they can in a fiftieth of its iterations; mnist-deep-start keeps the paper's rate and shows the first 2,000.
 """
 
-import json
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from benchmarks.machine import machine
+from benchmarks import record
+from minisig.experiments import EXPERIMENTS
 from minisig.experiments.compare import compare, every_row, plan
-from minisig.experiments.executors import Here, cluster, processes
+from minisig.experiments.executors import place
 from minisig.report.comparison import comparison_json, comparison_text
 from minisig.report.figures import learning_curves, save
-
-RESULTS = Path(__file__).parent / "results" / "paper"
 
 
 def _falling(rate: float, iterations: int) -> dict[str, Any]:
@@ -44,11 +41,10 @@ BUDGET: dict[str, tuple[str, int, Mapping[str, Any]]] = {
 }
 # A scaled tanh passes on gradients four times as large as a sigmoid: the reduced budget's rate would tear it apart.
 SLOWER = {"scaled-tanh": 0.1}
-FULL_SEEDS = {"xor": 10, "mnist-deep-augmented": 1}  # all others four
 
 
 @click.command(context_settings={"show_default": True})
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=click.Choice(list(BUDGET)), metavar="[NAME]...")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine.")
 @click.option("--scheduler", help="Address of a Dask cluster.")
 @click.option("--backend", default="numpy")
@@ -57,7 +53,9 @@ def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, bac
     for name in names or BUDGET:
         experiment, seeds, settings = BUDGET[name]
         if full:
-            seeds, settings = FULL_SEEDS.get(experiment, 4), {}
+            if name != experiment:  # a part of another
+                continue
+            seeds, settings = EXPERIMENTS[experiment].seeds, {}
         settings = {**settings, "backend": backend, "threads": 1}
         jobs = []
         for row in every_row(experiment, None):
@@ -65,20 +63,15 @@ def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, bac
             if row in SLOWER and "optimizer.learning_rate" in own:
                 own["optimizer.learning_rate"] *= SLOWER[row]
             jobs += plan(experiment, [row], seeds, own)
-        place: Any = Here
-        if scheduler:
-            place = partial(cluster, scheduler, gpu=backend == "cupy")
-        elif workers:
-            place = partial(processes, workers)
-        comparison = compare(jobs, Path("runs") / "paper" / name, place)
+        where = place(workers, scheduler, gpu=backend == "cupy")
+        comparison = compare(jobs, Path("runs") / "paper" / name, where)
         print(comparison_text(comparison), flush=True)
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        target = RESULTS / (f"{name}-full" if full else name)
+        target = f"paper/{name}-full" if full else f"paper/{name}"
         command = f"python -m benchmarks.paper {name}" + (" --full" if full else "")
         settings = {key: value for key, value in settings.items() if key not in ("backend", "threads")}
-        results = {"command": command, "machine": machine(), "settings": settings, **comparison_json(comparison)}
-        target.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        save(learning_curves(comparison), target.with_suffix(".png"))
+        slower = {} if full else {"learning_rate_times": SLOWER}
+        record.save(target, command, settings=settings | slower, **comparison_json(comparison))
+        save(learning_curves(comparison), record.RESULTS / f"{target}.png")
 
 
 if __name__ == "__main__":

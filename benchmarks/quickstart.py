@@ -3,18 +3,18 @@
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart      # about ten minutes; writes results/quickstart.json
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+import click
+
+from benchmarks.record import save, unwrapped
 from minisig.experiments import configure
 from minisig.initializers import INITIALIZERS
 from minisig.report.summary import summary_text
 from minisig.training.run import run
 
-RESULTS = Path(__file__).parent / "results" / "quickstart.json"
 DEEP = {"network.hidden": [100] * 100}
 
 
@@ -33,19 +33,17 @@ def measure(experiment: str, inits: Sequence[str], seeds: int, settings: Mapping
     return rows
 
 
+@click.command(help=unwrapped(__doc__))
 def main() -> None:
     config = configure("digits")
-    results = {
-        "command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart",
-        "machine": machine(),
-        "output": summary_text(run(config), config, Path("runs/digits-random+ep-seed0")),
-        "digits": measure("digits", list(INITIALIZERS), 4, {}),
-        "deep": measure("digits", ["random+ep", "ortho+ep"], 4, DEEP),
-        "xor": measure("xor", list(INITIALIZERS), 20, {}),
-    }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{RESULTS.name} written; now: python -m benchmarks.readme")
+    save(
+        "quickstart",
+        "OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart",
+        output=summary_text(run(config), config, Path("runs/digits-random+ep-seed0")),
+        digits=measure("digits", list(INITIALIZERS), 4, {}),
+        deep=measure("digits", ["random+ep", "ortho+ep"], 4, DEEP),
+        xor=measure("xor", list(INITIALIZERS), 20, {}),
+    )
 
 
 if __name__ == "__main__":

@@ -4,16 +4,21 @@ python -m benchmarks.readme                 # write
 python -m benchmarks.readme --check         # fail if README.md and benchmarks/results differ
 """
 
-import json
 import re
-import sys
 from pathlib import Path
 from statistics import mean, median
+from textwrap import fill
 from typing import Any
 
+import click
+
 from benchmarks.paper import BUDGET
+from benchmarks.record import read, table, unwrapped
 from benchmarks.speed.report import markdown
+from benchmarks.speed.workloads import OURS
+from minisig.experiments import PAPER_INITS
 from minisig.lessons import titles
+from minisig.report.comparison import UNITS
 
 MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
 TRACKING = (
@@ -36,40 +41,40 @@ REPORT = (
     "The report of a run with {steps:,} logged steps has {megabytes:.1f} MB, and a browser that has just been started "
     "opens it in {median_open_seconds:.1f} s (`python -m benchmarks.report`)."
 )
-RESULTS = Path(__file__).parent / "results"
+SECONDS = {"mnist-shallow": 2000, "mnist-deep": 7300, "mnist-deep-augmented": 35_400}  # of training, in the paper
 README = Path(__file__).parent.parent / "README.md"
 
 
 def blocks() -> dict[str, str]:
     """Every generated part of the README, by its name."""
-    quickstart, inspected, recurrent = _read("quickstart"), _read("inspect"), _read("recurrent")
+    quickstart, speed = _read("quickstart"), _read("speed")
     return {
         "output": _indented(quickstart["output"]),
         "digits": _errors(quickstart["digits"]),
         "deep": _errors(quickstart["deep"]),
         "xor": _xor(quickstart["xor"]),
-        "inspect": _indented(inspected["text"]),
-        "tracking": TRACKING.format(**inspected["tracking"]),
+        "inspect": _indented(_read("inspect")["text"]),
+        "tracking": TRACKING.format(**speed["tracking"][OURS]),
         "mnist": _mnist(_read("mnist")["rows"]),
         "augment": AUGMENTED.format(**_read("augment")),
         "paper": _paper(),
-        "copy": _copy(recurrent["copy"]["rows"]),
-        "delays": _copy(recurrent["delays"]["rows"]),
-        "ptb": _ptb(recurrent["ptb"]["rows"]),
+        "copy": _copy(_read("recurrent-copy")["rows"]),
+        "delays": _copy(_read("recurrent-delays")["rows"]),
+        "ptb": _ptb(_read("recurrent-ptb")["rows"]),
         "sklearn": _sklearn(_read("sklearn")["rows"]),
         "lessons": _lessons(),
         "machine": MACHINE.format(**quickstart["machine"]),
         "faults": _faults(_read("faults")["parts"]),
         "report": REPORT.format(**_read("report")),
-        **markdown(_read("speed")),
+        **markdown(speed),
     }
 
 
 def _read(name: str) -> Any:
-    path = RESULTS / f"{name}.json"
-    if not path.exists():
-        raise SystemExit(f"{path} is not there; make it with python -m benchmarks.{name}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    if (found := read(name)) is None:
+        command = {"speed": "benchmarks"}.get(name, f"benchmarks.{name.replace('-', ' ')}")
+        raise SystemExit(f"results/{name}.json is not there; make it with: python -m {command}")
+    return found
 
 
 def _indented(text: str) -> str:
@@ -77,37 +82,41 @@ def _indented(text: str) -> str:
 
 
 def _errors(rows: list[dict[str, Any]]) -> str:
-    lines = ["| init | test error %, each seed | mean | seconds a run |", "| --- | --- | --- | --- |"]
-    for row in rows:
-        each = ", ".join(f"{error:.2f}" for error in row["test_errors"])
-        lines.append(f"| {row['init']} | {each} | {mean(row['test_errors']):.2f} | {row['seconds']:.1f} |")
-    return "\n".join(lines)
+    lines = [["init", "test error %, each seed", "mean", "seconds a run"]]
+    lines += [[row["init"], *_over_seeds(row["test_errors"]), f"{row['seconds']:.1f}"] for row in rows]
+    return table(lines)
+
+
+def _over_seeds(errors: list[float]) -> list[str]:
+    return [", ".join(f"{error:.2f}" for error in errors), f"{mean(errors):.2f}"]
 
 
 def _mnist(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        "| experiment | init | iterations | validation error % | test error % | seconds |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = [["experiment", "init", "iterations", "validation error %", "test error %", "seconds"]]
     for row in rows:
-        lines.append(
-            f"| {row['experiment']} | {row['init']} | {row['iterations']:,} | {row['valid_error']:.2f} "
-            f"| {row['test_error']:.2f} | {row['seconds']:.0f} |"
-        )
-    return "\n".join(lines)
+        errors = f"{row['valid_error']:.2f}", f"{row['test_error']:.2f}"
+        lines.append([row["experiment"], row["init"], f"{row['iterations']:,}", *errors, f"{row['seconds']:.0f}"])
+    return table(lines)
+
+
+def _fast(rows: list[dict[str, Any]]) -> str:
+    head = ["experiment", "learning rate", "iterations", "test error %, each seed", "mean", "paper"]
+    lines = [[*head, "seconds a run", "the paper's, on a TITAN X"]]
+    for row in rows:
+        settings = f"{row['learning_rate']:g} → 0", f"{row['iterations']:,}"
+        theirs = SECONDS.get(row["experiment"].removesuffix("-fast"))
+        figures = [*_over_seeds(row["test_error"]), f"{row['paper']:.2f}", f"{max(row['seconds']):,.0f}"]
+        lines.append([row["experiment"], *settings, *figures, f"{theirs:,}" if theirs else "–"])
+    return table(lines)
 
 
 def _paper() -> str:
     """The reduced comparisons that have been made, a line with our numbers and one with the paper's."""
-    names = ["random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun"]
-    lines = [
-        "| experiment | seeds × iterations |  | " + " | ".join(names) + " | other |",
-        "| --- | --- | --- |" + " --- |" * (len(names) + 1),
-    ]
+    names = list(PAPER_INITS)
+    lines = [["experiment", "seeds × iterations", "", *names, "other"]]
     for name in BUDGET:
-        if not (RESULTS / "paper" / f"{name}.json").exists():
+        if (found := read(f"paper/{name}")) is None:
             continue
-        found = _read(f"paper/{name}")
         rows = {row["init"]: row for row in found["rows"]}
         others = [row for row in found["rows"] if row["init"] not in names]
         digits = 2 if found["metric"] == "test_error" else 1 if rows["random+ep"]["mean"] > 10 else 3
@@ -121,29 +130,21 @@ def _paper() -> str:
             std = row["paper_std"]
             return f"{row['paper']:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
 
-        unit = "test error %" if found["metric"] == "test_error" else "test perplexity"
         for who, cell in (("here", ours), ("paper", theirs)):
             if who == "paper" and not any(row["paper"] for row in found["rows"]):
                 continue
-            head = f"| {name}, {unit} | {found['seeds']} × {found['iterations']:,} |" if who == "here" else "|  |  |"
-            cells = [cell(rows[init]) for init in names]
-            cells.append(", ".join(f"{row['init']} {cell(row)}" for row in others) or "–")
-            lines.append(f"{head} {who} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            what = [f"{name}, {UNITS[found['metric']]}", f"{found['seeds']} × {found['iterations']:,}"]
+            other = ", ".join(f"{row['init']} {cell(row)}" for row in others) or "–"
+            lines.append([*(what if who == "here" else ["", ""]), who, *(cell(rows[init]) for init in names), other])
+    return table(lines)
 
 
 def _sklearn(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        "| classifier | hidden layers | test error %, each seed | mean | CPU seconds a fit |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    lines = [["classifier", "hidden layers", "test error %, each seed", "mean", "CPU seconds a fit"]]
     for row in rows:
-        each = ", ".join(f"{error:.2f}" for error in row["test_errors"])
         hidden = f"{len(row['hidden'])} × {row['hidden'][0]}"
-        lines.append(
-            f"| {row['classifier']} | {hidden} | {each} | {mean(row['test_errors']):.2f} | {row['seconds']:.0f} |"
-        )
-    return "\n".join(lines)
+        lines.append([row["classifier"], hidden, *_over_seeds(row["test_errors"]), f"{row['seconds']:.0f}"])
+    return table(lines)
 
 
 def _faults(parts: dict[str, dict[str, int]]) -> str:
@@ -160,42 +161,43 @@ def _faults(parts: dict[str, dict[str, int]]) -> str:
 
 
 def _xor(rows: list[dict[str, Any]]) -> str:
-    lines = ["| init | mean test error % | median | seeds above 10 % |", "| --- | --- | --- | --- |"]
+    lines = [["init", "mean test error %", "median", "seeds above 10 %"]]
     for row in rows:
         errors = row["test_errors"]
         stuck = sum(error > 10 for error in errors)
-        lines.append(f"| {row['init']} | {mean(errors):.1f} | {median(errors):.1f} | {stuck} of {len(errors)} |")
-    return "\n".join(lines)
+        lines.append([row["init"], f"{mean(errors):.1f}", f"{median(errors):.1f}", f"{stuck} of {len(errors)}"])
+    return table(lines)
 
 
 def _copy(rows: list[dict[str, Any]]) -> str:
-    lines = ["|  | recall %, each seed | perplexity | memoryless | seconds a run |", "| --- | --- | --- | --- | --- |"]
+    lines = [["", "recall %, each seed", "perplexity", "memoryless", "seconds a run"]]
     for row in rows:
         runs = row["runs"]
         recall = ", ".join(f"{run['test_recall']:.1f}" for run in runs)
-        perplexity = mean(run["test_perplexity"] for run in runs)
-        seconds = mean(run["seconds"] for run in runs)
+        perplexity, seconds = (mean(run[key] for run in runs) for key in ("test_perplexity", "seconds"))
         memoryless = runs[0]["baselines"]["memoryless"]
-        lines.append(f"| {row['variant']} | {recall} | {perplexity:.4f} | {memoryless:.4f} | {seconds:.0f} |")
-    return "\n".join(lines)
+        lines.append([row["variant"], recall, f"{perplexity:.4f}", f"{memoryless:.4f}", f"{seconds:.0f}"])
+    return table(lines)
 
 
 def _ptb(rows: list[dict[str, Any]]) -> str:
-    baselines = rows[0]["runs"][0]["baselines"]
-    lines = ["|  | iterations | validation perplexity | test perplexity | seconds |", "| --- | --- | --- | --- | --- |"]
+    lines = [["", "iterations", "validation perplexity", "test perplexity", "seconds"]]
     for row in rows:
         (run,) = row["runs"]
-        lines.append(
-            f"| {row['variant']} | {run['iterations']:,} | {run['valid_perplexity']:.1f} "
-            f"| {run['test_perplexity']:.1f} | {run['seconds']:.0f} |"
-        )
-    lines.append(f"| word frequencies alone | – | {baselines['unigram']:.1f} | – | – |")
-    return "\n".join(lines)
+        perplexities = f"{run['valid_perplexity']:.1f}", f"{run['test_perplexity']:.1f}"
+        lines.append([row["variant"], f"{run['iterations']:,}", *perplexities, f"{run['seconds']:.0f}"])
+    unigram = rows[0]["runs"][0]["baselines"]["unigram"]
+    return table([*lines, ["word frequencies alone", "–", f"{unigram:.1f}", "–", "–"]])
 
 
 def _lessons() -> str:
-    rows = [f"| `python -m minisig.lessons.{name}` | {title} |" for name, title in titles().items()]
-    return "\n".join(["| lesson |  |", "| --- | --- |", *rows])
+    rows = [[f"`python -m minisig.lessons.{name}`", title] for name, title in titles().items()]
+    return table([["lesson", ""], *rows])
+
+
+def _wrapped(content: str) -> str:
+    """Sentences in lines of the page's width; tables and what is quoted as they are."""
+    return content if content.startswith(("|", "    ")) else fill(content, 118, break_on_hyphens=False)
 
 
 def rendered(text: str) -> str:
@@ -204,14 +206,16 @@ def rendered(text: str) -> str:
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         if len(pattern.findall(text)) != 1:
             raise SystemExit(f"README.md must hold <!-- {name} --> … <!-- /{name} --> once")
-        text = pattern.sub(lambda match, content=content: match[1] + content + "\n" + match[2], text)  # type: ignore[misc]
+        text = pattern.sub(lambda match, content=content: match[1] + _wrapped(content) + "\n" + match[2], text)  # type: ignore[misc]
     return text
 
 
-def main() -> None:
+@click.command(help=unwrapped(__doc__))
+@click.option("--check", is_flag=True)
+def main(check: bool) -> None:
     text = README.read_text(encoding="utf-8")
     fresh = rendered(text)
-    if "--check" not in sys.argv:
+    if not check:
         README.write_text(fresh, encoding="utf-8")
     elif fresh != text:
         raise SystemExit("README.md differs from benchmarks/results; run: python -m benchmarks.readme")

@@ -4,22 +4,20 @@ OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent copy      # about ten minu
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent delays    # about ten minutes
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent ptb       # about ten minutes; needs $MINISIG_DATA/ptb
 
-Each writes its part of results/recurrent.json.
+Each writes results/recurrent-PART.json.
 """
 
-import json
 import os
-import sys
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+import click
+
+from benchmarks.record import save, unwrapped
 from minisig.experiments import configure
 from minisig.training.run import run
 
-RESULTS = Path(__file__).parent / "results" / "recurrent.json"
 SEEDS = 4
 
 COPY: dict[str, dict[str, Any]] = {
@@ -67,6 +65,8 @@ def measure(job: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {key: summary[key] for key in KEPT if key in summary} | {"baselines": summary["baselines"]}
 
 
+@click.command(help=unwrapped(__doc__))
+@click.argument("part", type=click.Choice(list(PARTS)))
 def main(part: str) -> None:
     experiment, common, variants, seeds = PARTS[part]
     jobs = [(experiment, {**common, **own, "seed": seed}) for own in variants.values() for seed in range(seeds)]
@@ -76,16 +76,11 @@ def main(part: str) -> None:
         {"variant": name, "settings": {**common, **own}, "runs": [next(figures) for _ in range(seeds)]}
         for name, own in variants.items()
     ]
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     command = f"OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent {part}"
-    results[part] = {"command": command, "machine": machine(), "experiment": experiment, "rows": rows}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    save(f"recurrent-{part}", command, experiment=experiment, rows=rows)
     for row in rows:
         print(row["variant"], [(r["test_perplexity"], r.get("test_recall"), r["seconds"]) for r in row["runs"]])
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
-        raise SystemExit(f"usage: python -m benchmarks.recurrent {'|'.join(PARTS)}")
-    main(sys.argv[1])
+    main()

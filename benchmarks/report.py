@@ -11,17 +11,18 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 from typing import Any
 
+import click
 from selenium import webdriver
 
-from benchmarks.machine import machine
+from benchmarks.record import save, unwrapped
 from minisig.experiments import configure
 from minisig.report.page import write_report
 from minisig.training.run import run
 
-RESULTS = Path(__file__).parent / "results" / "report.json"
 STEPS, TRIALS = 100_000, 5
 
 
+@click.command(help=unwrapped(__doc__))
 def main() -> None:
     with TemporaryDirectory() as scratch:
         folder, page = Path(scratch) / "run", Path(scratch) / "report.html"
@@ -29,17 +30,18 @@ def main() -> None:
         _prolong(folder)
         started = perf_counter()
         write_report([folder], page, lambda runs: [])
-        results: dict[str, Any] = {
-            "command": "python -m benchmarks.report",
-            "machine": machine(),
-            "steps": STEPS,
-            "write_seconds": round(perf_counter() - started, 2),
-            "megabytes": round(page.stat().st_size / 1e6, 2),
-            "open_seconds": [round(_seconds_to_open(page), 2) for _ in range(TRIALS)],
-        }
-    results["median_open_seconds"] = median(results["open_seconds"])
-    print(results)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        written = perf_counter() - started
+        opened = [round(_seconds_to_open(page), 2) for _ in range(TRIALS)]
+        print(opened)
+        save(
+            "report",
+            "python -m benchmarks.report",
+            steps=STEPS,
+            write_seconds=round(written, 2),
+            megabytes=round(page.stat().st_size / 1e6, 2),
+            open_seconds=opened,
+            median_open_seconds=median(opened),
+        )
 
 
 def _prolong(folder: Path) -> None:

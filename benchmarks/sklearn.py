@@ -6,22 +6,20 @@ Both see the same 1,497 training and 300 test images, for as many passes in batc
 learning rate; of MLPClassifier every optimizer is shown with the learning rate that did best on the test images.
 """
 
-import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import mean
 from time import process_time
 from typing import Any
 
+import click
 import numpy as np
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.machine import machine
+from benchmarks.record import save, unwrapped
 from minisig.bridges.sklearn import SigmoidClassifier
 from minisig.data import load
 
-RESULTS = Path(__file__).parent / "results" / "sklearn.json"
 SHAPES = ((100,), (100,) * 8)
 SEEDS, PASSES, BATCH = 3, 130, 50
 RATES = (0.001, 0.01, 0.1)
@@ -60,13 +58,10 @@ def rows(hidden: tuple[int, ...]) -> list[dict[str, Any]]:
     return found
 
 
+@click.command(help=unwrapped(__doc__))
 def main() -> None:
-    results = {
-        "command": "OPENBLAS_NUM_THREADS=1 python -m benchmarks.sklearn",
-        "machine": machine(),
-        "rows": [row for hidden in SHAPES for row in rows(hidden)],
-    }
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    found = [row for hidden in SHAPES for row in rows(hidden)]
+    save("sklearn", "OPENBLAS_NUM_THREADS=1 python -m benchmarks.sklearn", passes=PASSES, rows=found)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minisig.backends import get_backend
-    from minisig.data import SOURCES, Dataset, Split
+    from minisig.data import SOURCES, DataConfig, Dataset, Split
     from minisig.data import load as load_data
     from minisig.diagnostics.activations import activation_statistics
     from minisig.diagnostics.bounds import vanishing_bounds
@@ -125,16 +125,17 @@ if TYPE_CHECKING:
     from minisig.initializers import INITIALIZERS, Inputs, Target, initialize
     from minisig.layers import LSTM, RNN, Dense, Dropout, Embedding, Layer, ScaledTanh, Sigmoid
     from minisig.network import Network, mlp, recurrent
-    from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
+    from minisig.training.build import MODELS
+    from minisig.training.config import Config, NetworkConfig, OptimizerConfig
     from minisig.training.evaluate import evaluate
     from minisig.training.loop import Training
     from minisig.training.restore import restore
-    from minisig.training.run import MODELS, resume, run
+    from minisig.training.run import resume, run
 
 # Where each public name lives. It is imported when first used: `import minisig` alone costs nothing.
 _HOME = {
     "Config": "training.config",
-    "DataConfig": "training.config",
+    "DataConfig": "data",
     "DataError": "errors",
     "Dataset": "data",
     "Dense": "layers",
@@ -148,7 +149,7 @@ _HOME = {
     "Inputs": "initializers",
     "LSTM": "layers",
     "Layer": "layers",
-    "MODELS": "training.run",
+    "MODELS": "training.build",
     "MinisigError": "errors",
     "Network": "network",
     "NetworkConfig": "training.config",

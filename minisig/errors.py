@@ -3,8 +3,10 @@
 Every message says what came, what was expected, and what to do.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class MinisigError(Exception):
@@ -52,6 +54,20 @@ def printable(text: str) -> str:
     '\\\\x1b[31mred'
     """
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the disk refuses is a MinisigError that names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise MinisigError(f"cannot write to {path}: {error.strerror or error}") from None
+
+
+def one_line(error: BaseException) -> str:
+    """What another library says, which may be long and of many lines."""
+    return " ".join(str(error).split())[:200]
 
 
 def require_known(kind: str, name: str, known: Collection[str]) -> None:

@@ -8,7 +8,7 @@ A dense layer's gradient is dW = xᵀ dz with x (B, n) and dz (B, m). From the p
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import hypot
 from typing import Protocol
 
 from minisig.backends import Array, Backend
@@ -38,7 +38,9 @@ class Outer:
     dz: Array  # (B, m)
 
     def dense(self, backend: Backend) -> Array:
-        return backend.matmul(self.x.T, self.dz)
+        dW = backend.xp.empty((self.x.shape[1], self.dz.shape[1]), dtype=self.dz.dtype)  # by rows, as W is
+        self.accumulate(dW, 1.0, 0.0, backend)
+        return dW
 
     def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         backend.gemm(alpha, self.x.T, self.dz, beta, into)
@@ -51,7 +53,7 @@ class Outer:
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
         # Rows are time-major, row t·B + b. ‖Σ_t x_tᵀ dz_t‖² = Σ_{s,t} (x_s·x_t)(dz_s·dz_t): no n×m matrix an example.
-        x, dz = (by_sample(a, samples) for a in (self.x, self.dz))
+        x, dz = (_by_sample(a, samples) for a in (self.x, self.dz))
         if x.shape[1] == 1:
             return backend.xp.sqrt((x * x).sum(axis=(1, 2)) * (dz * dz).sum(axis=(1, 2)))
         products = (x @ x.swapaxes(1, 2)) * (dz @ dz.swapaxes(1, 2))
@@ -84,7 +86,7 @@ class RowSum:
         return backend.norm(self.dense(backend))
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
-        total = by_sample(self.dz, samples).sum(axis=1)
+        total = _by_sample(self.dz, samples).sum(axis=1)
         return backend.xp.sqrt((total * total).sum(axis=1))
 
 
@@ -109,18 +111,19 @@ class Rows:
         return backend.rows_norm(self.rows, self.values, self.count)
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
-        rows, values = self.rows.reshape(-1, samples).T, by_sample(self.values, samples)
+        rows, values = self.rows.reshape(-1, samples).T, _by_sample(self.values, samples)
         return backend.xp.stack([Rows(r, v, self.count).norm(backend) for r, v in zip(rows, values, strict=True)])
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A gradient that is an array already, which dense hands out to be overwritten."""
+    """A gradient that is an array already."""
 
     array: Array
+    spare: bool = False  # nobody reads it again, and dense may hand it out to be overwritten
 
     def dense(self, backend: Backend) -> Array:
-        return self.array
+        return self.array if self.spare else self.array.copy()
 
     def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
         into *= beta
@@ -135,10 +138,10 @@ class Evaluated:
 
 def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":
     """All of them as arrays, where both their norms and their entries are wanted."""
-    return {name: Evaluated(g.dense(backend)) for name, g in gradients.items()}
+    return {name: Evaluated(g.dense(backend), spare=True) for name, g in gradients.items()}
 
 
-def by_sample(a: Array, samples: int) -> Array:
+def _by_sample(a: Array, samples: int) -> Array:
     """Time-major rows (TB, n) as (B, T, n), in float64 for squares that would underflow."""
     return a.reshape(-1, samples, a.shape[-1]).swapaxes(0, 1).astype("float64")
 
@@ -158,23 +161,13 @@ def gradient_norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
 
 def layer_norms(parameter_norms: Mapping[str, float]) -> dict[str, float]:
     """Norms of whole layers, weights and biases together, from those of their parameters."""
-    squares: dict[str, float] = {}
+    norms: dict[str, float] = {}
     for name, norm in parameter_norms.items():
         layer = name.rpartition(".")[0]
-        squares[layer] = squares.get(layer, 0.0) + _squared(norm)
-    return {layer: sqrt(square) for layer, square in squares.items()}
+        norms[layer] = hypot(norms.get(layer, 0.0), norm)
+    return norms
 
 
 def global_norm(parameter_norms: Mapping[str, float]) -> float:
     """Norm of all gradients as one vector."""
-    return sqrt(sum(_squared(norm) for norm in parameter_norms.values()))
-
-
-def _squared(norm: float) -> float:
-    """Infinite where a float's own power would raise."""
-    return inf if norm >= 1e150 else norm**2
-
-
-def clip_factor(norm: float, most: float | None) -> float:
-    """The factor that brings a gradient of this norm down to `most`; 1 if it is already there."""
-    return most / norm if most is not None and norm > most else 1.0
+    return hypot(*parameter_norms.values())

@@ -5,10 +5,13 @@ dz       = (p − onehot(labels)) / N
 """
 
 from minisig.backends import Array, Backend
+from minisig.errors import UsageError
 from minisig.gradients import rows
 
 
 def softmax_cross_entropy(z: Array, labels: Array, backend: Backend) -> tuple[Array, Array]:
     """(L, dz) from logits z (…, C) and labels (…); L stays on the device."""
+    if labels.shape != z.shape[:-1]:
+        raise UsageError(f"expected labels of shape {z.shape[:-1]}, one for each prediction, got {labels.shape}")
     losses, dz = backend.softmax_cross_entropy(rows(z), labels.reshape(-1))
     return losses.mean(), dz.reshape(z.shape)

@@ -96,7 +96,10 @@ class Network:
         *,
         input_gradient: bool = False,
     ) -> Trace:
-        """One forward and one backward pass, with everything they computed."""
+        """One forward and one backward pass, with everything they computed.
+
+        labels (B,) for inputs (B, n), or (T, B) for tokens (T, B).
+        """
         x = self.inputs(x)
         outputs, caches = {}, {}
         after: States = {}
@@ -120,7 +123,7 @@ class Network:
             loss=loss,
             x=x,
             dx=delta,
-            outputs=Arrays(outputs),
+            outputs=Arrays(outputs.items()),
             deltas=Arrays(reversed(deltas.items())),
             caches=caches,
             states=after,
@@ -132,7 +135,10 @@ class Network:
         """x as the first layer takes it: tokens as they are, anything else in the dtype of the backend."""
         name, first = next(iter(self.layers.items()))
         if getattr(first, "takes_tokens", False):
-            return self.backend.xp.asarray(x)
+            tokens = self.backend.xp.asarray(x)
+            if tokens.ndim != 2 or tokens.dtype.kind not in "iu":
+                raise UsageError(f"{name}: expected integer tokens (T, B), got {tokens.dtype} of shape {tokens.shape}")
+            return tokens
         x = self.backend.asarray(x)
         if isinstance(first, Dense) and (x.ndim < 2 or x.shape[-1] != len(first.params["W"])):
             raise UsageError(f"{name}: expected rows of {len(first.params['W'])} inputs, got shape {x.shape}")
@@ -192,7 +198,7 @@ def recurrent(
     backend: str | Backend = "numpy",
     dtype: str = "float32",
 ) -> Network:
-    """Tokens → embedding → recurrent layers of these sizes → logits over the vocabulary (paper, figure 7).
+    """Tokens → embedding → recurrent layers of these sizes → logits over the vocabulary (paper, figure 9).
 
     `model` is "rnn" (sigmoids) or "lstm". tokens (T, B) are a batch of training data, on which the initialization is
     tried; frequencies (vocabulary,) are how often each token comes, by default in that batch. Without either all are

@@ -50,6 +50,7 @@ class Table(MutableMapping[str, T]):
         return self.rows[name]
 
     def __setitem__(self, name: str, row: T) -> None:
+        self._require_wanted(f"'{name}' in {self.group}", row)
         self.rows[name] = row
 
     def __delitem__(self, name: str) -> None:
@@ -59,9 +60,12 @@ class Table(MutableMapping[str, T]):
         who = f"'{entry.name}' in {self.group}, of {_project(entry)}"
         with _blaming(who):
             row = entry.load()
-        if not isinstance(row, self.wanted):
-            raise MinisigError(f"{who}: {entry.value} is {type(row).__name__}, expected {self.wanted.__name__}")
+        self._require_wanted(f"{who}: {entry.value}", row)
         return _blamed(who, row) if callable(row) else row
+
+    def _require_wanted(self, what: str, row: object) -> None:
+        if not isinstance(row, self.wanted):
+            raise MinisigError(f"{what} is {type(row).__name__}, expected {self.wanted.__name__}")
 
 
 def _project(entry: EntryPoint) -> str:

@@ -5,11 +5,12 @@
         gradient_flow.assert_correct(net, x, y)         # backprop equals numerical differentiation
         gradient_flow.assert_bounds_hold(net, x, y)     # measured ≤ real product ≤ spectral ≤ Frobenius
 
-`pytest --gradient-report` adds a summary of every network that was looked at. Nothing of minisig is imported before the
-fixture is used, so the plugin costs a test session next to nothing.
+`pytest --gradient-report` adds a summary of every network that assert_alive looked at. Nothing of minisig is imported
+before the fixture is used, so the plugin costs a test session next to nothing.
 """
 
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 import pytest
@@ -57,7 +58,9 @@ class GradientFlow:
         if not 0 < reference < float("inf"):
             pytest.fail(f"the gradient of the last layer, {last}, is {reference:g}\n{table}", pytrace=False)
         for name, norm in reversed(norms.items()):  # the way the gradient takes
-            if not norm >= dead * reference:
+            if not isfinite(norm):
+                reason = f"is {norm:g} in {name}"
+            elif not norm >= dead * reference:
                 reason = f"vanishes in {name}: {norm / reference:.1e} of the last layer's, less than {dead:g}"
             elif not norm <= exploded * reference:
                 reason = f"explodes in {name}: {norm / reference:.1e} times the last layer's, more than {exploded:g}"
@@ -100,6 +103,6 @@ class GradientFlow:
         lines = []
         for name, norm in norms.items():
             share = norm / reference if reference else float("nan")
-            mark = "" if dead <= share <= exploded else "   vanishes" if share < dead else "   explodes"
+            mark = "   vanishes" if share < dead else "   explodes" if share > exploded else ""
             lines.append(f"  {name:<{width}}  {norm:10.3e}  {share:10.1e}{mark}")
         return "\n".join([f"  {'layer':<{width}}  {'gradient':>10}  {'of last':>10}", *lines])

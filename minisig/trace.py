@@ -1,27 +1,30 @@
 """A trace: what one forward and one backward pass returned, layer by layer. Diagnostics are functions of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from minisig.backends import Array, Backend
-from minisig.gradients import Gradients, global_norm, gradient_norms
+from minisig.gradients import Gradients, RowSum, global_norm, gradient_norms
 
 
-class Arrays(dict[str, Array]):
+class Arrays(Mapping[str, Array]):
     """By layer name. What a layer passed on unmade (see layers/lookup.py) is made when somebody asks for it."""
 
+    def __init__(self, passed_on: Iterable[tuple[str, Any]]) -> None:
+        self._passed_on = dict(passed_on)
+
     def __getitem__(self, name: str) -> Array:
-        value = super().__getitem__(name)
+        value = self._passed_on[name]
         if hasattr(value, "array"):
-            self[name] = value = value.array()
+            self._passed_on[name] = value = value.array()
         return value
 
-    def items(self) -> Any:
-        return [(name, self[name]) for name in self]
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._passed_on)
 
-    def values(self) -> Any:
-        return [self[name] for name in self]
+    def __len__(self) -> int:
+        return len(self._passed_on)
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,8 @@ class Trace:
 
     layers: Mapping[str, Any]  # the network's own
     loss: Array  # scalar, on the device
-    x: Array  # (B, n), the network's input
-    dx: Array | None  # (B, n), ∂L/∂x if it was asked for
+    x: Array  # (B, n), or tokens (T, B): the network's input
+    dx: Array | None  # ∂L/∂x; None if it was not asked for and costs something, and for tokens
     outputs: Arrays  # of each layer: logits z of dense layers, activities y of sigmoids
     caches: dict[str, Any]  # what each layer's forward kept for its backward: a recurrent layer's logits and states
     states: dict[str, Any]  # of recurrent layers, after the last step
@@ -48,12 +51,16 @@ class Trace:
         return found
 
     def logit_gradients(self) -> dict[str, Array]:
-        """∂L/∂z of the same, with all that comes back through time."""
+        """∂L/∂z of the same, with all that comes back through time; of a layer whose bias gradient still knows it."""
         gradients: Mapping[str, Any] = self.gradients
-        return {name: gradients[f"{name}.b"].dz.reshape(z.shape) for name, z in self.logits().items()}
+        known = {name: z for name, z in self.logits().items() if isinstance(gradients[f"{name}.b"], RowSum)}
+        return {name: gradients[f"{name}.b"].dz.reshape(z.shape) for name, z in known.items()}
 
     def activity_gradients(self) -> dict[str, Array]:
-        """∂L/∂y of every activation and recurrent layer, there step by step with all that comes back in time."""
+        """∂L/∂y of every activation and recurrent layer, there step by step with all that comes back in time.
+
+        To be asked for before the parameters are updated: Wh brings it back.
+        """
         dz = self.logit_gradients()
         found = {}
         for name, layer in self.layers.items():
@@ -73,7 +80,7 @@ class Trace:
 
         No gradient matrix is built for any example. The loss is a mean over the batch, hence the factor B.
         """
-        samples = self.x.shape[0] if self.x.ndim == 2 and self.x.dtype.kind == "f" else self.x.shape[1]
+        samples = self.outputs[list(self.layers)[-1]].shape[-2]  # of logits (B, C) or (T, B, C)
         return {
             name: samples * self.backend.to_host(g.sample_norms(samples, self.backend))
             for name, g in self.gradients.items()

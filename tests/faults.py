@@ -47,11 +47,12 @@ from minisig.report.page import embedded
 from minisig.report.runs import read_paths
 from minisig.report.sections import section
 from minisig.training import files
+from minisig.training.build import build_network
 from minisig.training.checkpoint import load_checkpoint
 from minisig.training.files import read_config, read_tensors
 from minisig.training.loop import Training
 from minisig.training.restore import restore
-from minisig.training.run import build_network, resume, run
+from minisig.training.run import resume, run
 from tests.data.test_fuzz import HUGE, KINDS_OF_FILES, mutated, one_of
 
 # Runs of every kind, and what must be the same when they end

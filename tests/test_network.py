@@ -205,3 +205,18 @@ def test_labels_may_be_a_list():
 def test_layer_names_must_differ():
     with pytest.raises(UsageError, match="must differ"):
         Network([("a", Sigmoid()), ("a", Sigmoid())], get_backend())
+
+
+@pytest.mark.parametrize(
+    ("tokens", "got"),
+    [(np.zeros((3, 2)), "float64 of shape"), (np.zeros(3, dtype=int), "int64 of shape"), ([["a"]], "<U1 of shape")],
+)
+def test_what_are_no_tokens_is_refused_by_the_layers_name(tokens, got):
+    with pytest.raises(UsageError, match=f"embedding: expected integer tokens .T, B., got {got}"):
+        recurrent(5, [3]).forward(tokens)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (7,), (3, 3)])
+def test_labels_that_do_not_belong_to_the_predictions_are_refused(shape):
+    with pytest.raises(UsageError, match=r"expected labels of shape \(3, 2\)"):
+        recurrent(5, [3]).trace(np.zeros((3, 2), dtype=int), np.zeros(shape, dtype=int))

@@ -1,5 +1,6 @@
 """A project outside the package, with layers, initializations, data and experiments of its own: the README's."""
 
+import dataclasses
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from minisig.data import SOURCES, load
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import EXPERIMENTS, Experiment, configure
 from minisig.plugins import Table
@@ -197,3 +199,22 @@ def test_a_plugins_own_message_reaches_the_user(tmp_path, monkeypatch):
 def test_an_experiment_goes_by_the_name_it_was_asked_for_by(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "other", EXPERIMENTS["digits"])
     assert configure("other").experiment == "other"
+
+
+def test_what_is_put_into_a_table_must_be_what_belongs_there():
+    with pytest.raises(MinisigError, match=r"'x' in minisig\.experiments is Config, expected Experiment"):
+        EXPERIMENTS["x"] = configure("xor")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "expected a Dataset, got NoneType"),
+        (dataclasses.replace(load("xor"), classes=1), "the labels of train are not all among 0 … 0"),
+    ],
+    ids=["nothing", "labels"],
+)
+def test_what_a_source_gives_is_checked(monkeypatch, given, message):
+    monkeypatch.setitem(SOURCES, "mine", lambda config, seed: given)
+    with pytest.raises(MinisigError, match=message):
+        load("mine")

@@ -95,6 +95,23 @@ def test_a_dead_last_layer_is_a_failure_of_its_own(session):
     assert "the gradient of the last layer, dense8, is nan" in output
 
 
+def test_a_layer_without_a_number_is_named_as_that(session):
+    code, output = session("""
+        class Broken:
+            def trace(self, x, y):
+                return self
+
+            def gradient_norms(self):
+                return {"first.W": float("nan"), "last.W": 1.0}
+
+        def test_broken(gradient_flow):
+            gradient_flow.assert_alive(Broken(), x, y)
+    """)
+    assert code == 1
+    assert "the gradient is nan in first" in output
+    assert "explodes" not in output
+
+
 def test_a_users_own_layer_is_checked_and_a_wrong_backward_named(session):
     code, output = session("""
         from minisig.network import Network

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from benchmarks import augment
 from benchmarks.speed.ours import with_one_thread
 from benchmarks.speed.workloads import Case, Step
-from minisig.data.augment import BACKGROUND, Distortion, _smoothing
+from minisig.data.augment import BACKGROUND, Distortion, smoothing
 from minisig.seeds import stream
 
 
@@ -42,7 +42,7 @@ def one_by_one(case: Case) -> Step:
 def pytorch(case: Case) -> Step:
     """The whole batch at once: smoothing by two matrix products as in ours, then affine_grid and grid_sample."""
     settings = _settings(case)
-    K = torch.from_numpy(_smoothing(28, settings.sigma).astype(np.float32))
+    K = torch.from_numpy(smoothing(28, settings.sigma).astype(np.float32))
     # grid_sample counts positions from −1 to 1 between the middles of the outermost pixels.
     pixel = 2 / 27
     narrow = torch.tensor(settings.narrow)

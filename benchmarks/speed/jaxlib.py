@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.speed.workloads import Case, Step
-from minisig.layers import LSTM, RNN, Dense, Embedding
+from minisig.layers import LSTM, RNN, Dense, Embedding, Sigmoid
 from minisig.optimizers import Adam
 
 
@@ -93,4 +93,4 @@ def _lstm(Wh: Any, state: Any, z: Any) -> tuple[Any, Any]:
 
 def _start(layer: Any, B: int, dtype: Any) -> Any:
     shape = B, len(layer.params["Wh"])
-    return jnp.full(shape, layer.h0, dtype) if isinstance(layer, RNN) else (jnp.zeros(shape, dtype),) * 2
+    return jnp.full(shape, Sigmoid.centre, dtype) if isinstance(layer, RNN) else (jnp.zeros(shape, dtype),) * 2

@@ -1,15 +1,14 @@
 """What was measured, as text, as Markdown for the README, and against what must be reached."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.record import table
 from benchmarks.speed.startup import STARTS
 from benchmarks.speed.tracking import MOST
 from benchmarks.speed.workloads import ONE_THREAD, OURS, TORCH, WORKLOADS
 from minisig.report.tables import columns
 
-RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 MEGABYTE = 2**20
 GROWN = MEGABYTE  # that a process may hold more after thousands of steps: the interpreter's own breath
 
@@ -54,7 +53,8 @@ def targets(results: dict[str, Any]) -> Iterator[Target]:
         ratio = peaks[OURS] / peaks[TORCH]
         yield Target("peak memory of mlp-deep, of PyTorch's", "≤ 1.00", ratio, ratio <= 1)
     for name, grown in memory.get("grown", {}).items():
-        yield Target(f"megabytes {name} holds more after 10,000 steps", "≤ 1.00", grown / MEGABYTE, grown <= GROWN)
+        what = f"megabytes {name} holds more after {memory['steps']:,} steps"
+        yield Target(what, "≤ 1.00", grown / MEGABYTE, grown <= GROWN)
 
 
 def text(results: dict[str, Any]) -> str:
@@ -72,7 +72,10 @@ def text(results: dict[str, Any]) -> str:
             for name, peaks in memory["peaks"].items()
             for peer, peak in peaks.items()
         ]
-        rows += [[f"{name}, more after 10,000 steps", f"{n / MEGABYTE:.2f}"] for name, n in memory["grown"].items()]
+        rows += [
+            [f"{name}, more after {memory['steps']:,} steps", f"{n / MEGABYTE:.2f}"]
+            for name, n in memory["grown"].items()
+        ]
         parts.append(columns(rows))
     if startup := results.get("startup"):
         rows = [["start-up", "ms CPU", "ratio", "of"]]
@@ -146,22 +149,19 @@ def markdown(results: dict[str, Any]) -> dict[str, str]:
         "speed": _ratios(results, "1"),
         "cores": _ratios(results, "all"),
         "costs": costs,
-        "growth": _table(_growth_rows(results["growth"])),
+        "growth": table(_growth_rows(results["growth"])),
         "versions": versions,
     }
 
 
 def _ratios(results: dict[str, Any], threads: str) -> str:
     """A row for every workload, a column for every peer."""
+    if not any(threads in runs for runs in results["workloads"].values()):
+        return "Not measured yet: `python -m benchmarks` on an idle machine does."
     runs = {name: runs[threads] for name, runs in results["workloads"].items() if threads in runs}
     peers = list(dict.fromkeys(peer for run in runs.values() for peer in run["ratios"]))
-    table = [["step", "ms", *peers]]
+    rows = [["step", "ms", *peers]]
     for name, run in runs.items():
         cells = [_spread(run["ratios"][peer]) if peer in run["ratios"] else "–" for peer in peers]
-        table.append([name, f"{run['milliseconds'][OURS][0]:.3g}", *cells])
-    return _table(table)
-
-
-def _table(rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+        rows.append([name, f"{run['milliseconds'][OURS][0]:.3g}", *cells])
+    return table(rows)

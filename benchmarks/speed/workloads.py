@@ -16,8 +16,8 @@ from minisig.data import Batch, Dataset, Sequences, Split, Text, load
 from minisig.experiments import configure
 from minisig.network import Network
 from minisig.seeds import stream
+from minisig.training.build import build_network
 from minisig.training.config import Config
-from minisig.training.run import build_network
 
 RING = 8  # batches
 

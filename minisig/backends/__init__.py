@@ -17,7 +17,6 @@ class Backend(Protocol):
     Every array keeps the dtype it comes with; `dtype` is that of new parameters and inputs.
     """
 
-    name: str
     xp: ModuleType
     dtype: Any
     images_at_a_time: int  # that are best distorted together

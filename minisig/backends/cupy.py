@@ -156,7 +156,7 @@ __device__ void softmax(const T* z, const L* labels, T* losses, T* dz, const int
     for (int c = me; c < classes; c += %(threads)d) dz[c] = (dz[c] / total - (c == label ? T(1) : T(0))) / rows;
     if (me == 0) losses[row] = log(total) - (z[label] - most);
 }
-extern "C" __global__ void minisig_softmax_%(name)s(
+extern "C" __global__ void minisig_softmax_%(T)s(
     const %(T)s* z, const long long* labels, %(T)s* losses, %(T)s* dz, const int rows, const int classes) {
     softmax(z, labels, losses, dz, rows, classes);
 }
@@ -165,13 +165,11 @@ extern "C" __global__ void minisig_softmax_%(name)s(
 C_NAMES = {"f": "float", "d": "double"}
 
 _softmax = {
-    char: cp.RawKernel(_SOFTMAX % {"threads": THREADS, "T": T, "name": T}, f"minisig_softmax_{T}")
-    for char, T in C_NAMES.items()
+    char: cp.RawKernel(_SOFTMAX % {"threads": THREADS, "T": T}, f"minisig_softmax_{T}") for char, T in C_NAMES.items()
 }
 
 
 class CupyBackend:
-    name = "cupy"
     xp: ModuleType = cp
     images_at_a_time = 2**30
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from minisig.errors import BackendUnavailable
+from minisig.errors import BackendUnavailable, one_line
 
 INSTALL = "pip install 'minisig[cuda13x]', or 'minisig[cuda12x]' with a driver older than 580"
 NO_DRIVER, NO_DEVICE = 35, 100  # CUDA's names: cudaErrorInsufficientDriver, cudaErrorNoDevice
@@ -100,7 +100,7 @@ def _advice(name: str, error: Exception) -> str:
         return "no NVIDIA driver, or one too old for this CuPy: install or update it (nvidia-smi tells its version)"
     if status == NO_DEVICE:
         return "the driver sees no NVIDIA card: check nvidia-smi and CUDA_VISIBLE_DEVICES"
-    reason = " ".join(str(error).split())[:150]
+    reason = one_line(error)
     if name == "cupy":
         return f"CuPy is installed but cannot be imported ({reason}): uninstall it, then {INSTALL}"
     if name == "nvrtc":

@@ -8,7 +8,7 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from math import inf, sqrt
+from math import hypot, inf
 from types import ModuleType
 from typing import Any
 
@@ -19,12 +19,9 @@ from minisig.backends import Array
 
 # Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
 GEMM = {"f": blas.sgemm, "d": blas.dgemm, "D": blas.zgemm}
-
-GEMV = {"f": blas.sgemv, "d": blas.dgemv, "D": blas.zgemv}
-
+GEMV = {"f": blas.sgemv, "d": blas.dgemv}
 AXPY = {"f": blas.saxpy, "d": blas.daxpy}
-
-NORM = {"f": blas.snrm2, "d": blas.dnrm2, "D": blas.dznrm2}
+NORM = {"f": blas.snrm2, "d": blas.dnrm2}
 
 IN_CACHE = 64 * 1024  # entries that stay there from one operation to the next
 FLAT = 4  # a product with this many times fewer rows than its factor,
@@ -48,7 +45,6 @@ def _keep_freed_memory() -> None:
 
 
 class NumpyBackend:
-    name = "numpy"
     xp: ModuleType = np
     images_at_a_time = 25  # whose intermediate results stay in the cache
 
@@ -81,7 +77,7 @@ class NumpyBackend:
         GEMM[c.dtype.char](alpha, a, b, beta, c, a_transposed, b_transposed, overwrite_c=True)
 
     def add(self, alpha: float, a: Array, into: Array) -> None:
-        AXPY[a.dtype.char](a.reshape(-1), into.reshape(-1), a=alpha)
+        AXPY[a.dtype.char](_flat(a), _flat(into), a=alpha)
 
     def norm(self, a: Array) -> Array:
         return NORM[a.dtype.char](a.ravel(order="K")) if a.size else 0.0
@@ -103,7 +99,7 @@ class NumpyBackend:
         return self.norm(table)
 
     def clip_factor(self, norms: list[Array], most: float) -> Array:
-        norm = sqrt(sum(inf if norm >= 1e150 else norm**2 for norm in norms))  # a float's own power would raise
+        norm = hypot(*norms)
         return most / norm if norm > most else 1.0
 
     def row_sum(self, dz: Array) -> Array:
@@ -199,7 +195,7 @@ class NumpyBackend:
         epsilon: float,
         scale: float,
     ) -> None:
-        whole = [a.reshape(-1) for a in (W, m, v, g)]
+        whole = [_flat(a) for a in (W, m, v, g)]
         for some in _pieces(W.size):
             W, m, v, g = (a[some] for a in whole)
             if scale != 1.0:
@@ -280,6 +276,13 @@ def _pieces(n: int, width: int = 1) -> Iterator[slice]:
     """Slices of n rows of this width, each as many entries as stay in the cache."""
     size = max(1, IN_CACHE // width)
     return (slice(start, start + size) for start in range(0, n, size))
+
+
+def _flat(a: Array) -> Array:
+    """All entries in a row, to be written into; of another layout it would be a copy, and the result be lost."""
+    if not a.flags.c_contiguous:
+        raise ValueError(f"an update writes into a C-contiguous array, got strides {a.strides} for {a.shape}")
+    return a.reshape(-1)
 
 
 def _room(a: Array, b: Array) -> Array:

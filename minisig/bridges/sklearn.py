@@ -9,9 +9,9 @@ from scipy.special import softmax
 from minisig.backends import Array
 from minisig.data import Dataset, Split
 from minisig.experiments import configure
+from minisig.training.build import build_network
 from minisig.training.config import Config
 from minisig.training.loop import Training, make_optimizer
-from minisig.training.run import build_network
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

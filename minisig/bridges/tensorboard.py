@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.errors import UsageError
+from minisig.errors import MinisigError, writing
 from minisig.jsonable import jsonable
 from minisig.training.checkpoint import Position
 from minisig.training.folder import RunFolder
@@ -38,13 +38,13 @@ class TensorBoardFolder(RunFolder):
         try:
             from tensorboardX import SummaryWriter
         except ImportError:
-            raise UsageError("a TensorBoard log needs tensorboardX: pip install 'minisig[tensorboard]'") from None
+            raise MinisigError("a TensorBoard log needs tensorboardX: pip install 'minisig[tensorboard]'") from None
         self.open: Any = SummaryWriter
         self.writer: Any = None
 
     def begin(self, training: Training) -> None:
         iteration = training.iteration
-        with self._writing():
+        with writing(self.path):
             self.writer = self.open(
                 str(self.path / NAME),
                 purge_step=iteration + 1 if iteration else 0,  # what came after the checkpoint is made again

@@ -31,6 +31,9 @@ class Failure(click.ClickException):
 class Commands(click.Group):
     """A person's mistake becomes one line on stderr and the exit code of its kind, never a traceback."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # not by the alphabet, but as one meets them
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # a terminal that knows no σ shows ? in its place
@@ -69,7 +72,7 @@ def main() -> None:
     minisig doctor                 what this machine can do
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
-    4 training diverged, 5 data missing or corrupt.
+    4 training diverged, 5 data missing or corrupt, 130 or 143 stopped by Ctrl-C or a termination signal.
     """
 
 

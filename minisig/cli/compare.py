@@ -1,17 +1,17 @@
 """minisig compare: initializations over seeds, beside the paper's numbers."""
 
 import json
-from functools import partial
+import signal
 from pathlib import Path
 from typing import Any
 
 import click
 
 from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides, plot
-from minisig.errors import MinisigError
+from minisig.errors import Interrupted, MinisigError
 
 
-@click.command()
+@click.command(short_help="Initializations over seeds, beside the paper.")
 @experiment_argument()
 @click.option(
     "--init",
@@ -21,7 +21,7 @@ from minisig.errors import MinisigError
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of each.  [default: as many as the paper]")
 @all_of(*NETWORK, *TRAINING)
-@click.option("--threads", type=click.IntRange(min=1), help="Of BLAS, in every run.  [default: 1]")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of BLAS, in every run.  [default: 1]")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine to share the runs.")
 @click.option("--scheduler", metavar="ADDRESS", callback=not_empty, help="A Dask cluster's address or scheduler file.")
 @click.option(
@@ -65,7 +65,7 @@ def compare(
     from minisig.experiments import EXPERIMENTS
     from minisig.experiments.compare import compare as run_comparison
     from minisig.experiments.compare import every_row, plan
-    from minisig.experiments.executors import Here, cluster, processes
+    from minisig.experiments.executors import place
     from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
     from minisig.report.figures import require_drawable
     from minisig.training.files import write_file
@@ -78,12 +78,13 @@ def compare(
     rows = every_row(experiment, settings.get("network.model")) if init == "all" else init.split(",")
     jobs = plan(experiment, rows, seeds or EXPERIMENTS[experiment].seeds, settings)
     folder = Path(out or f"runs/compare-{experiment}")
-    if scheduler:
-        place: Any = partial(cluster, scheduler, gpu=jobs[0].config.backend == "cupy")
-    else:
-        place = partial(processes, workers) if workers else Here
-    with comparison_progress(jobs, watching=place is Here) as (watch, finished):
-        comparison = run_comparison(jobs, folder, place, watch=watch, finished=finished)
+    where = place(workers, scheduler, gpu=jobs[0].config.backend == "cupy")
+    try:
+        with comparison_progress(jobs, watching=not (workers or scheduler)) as (watch, finished):
+            comparison = run_comparison(jobs, folder, where, watch=watch, finished=finished)
+    except KeyboardInterrupt:
+        how = f"finished runs are kept in {folder}, the same command goes on"
+        raise Interrupted(f"stopped; {how}", signal.SIGINT) from None
     texts = {
         "text": comparison_text(comparison),
         "markdown": comparison_markdown(comparison),
@@ -93,11 +94,12 @@ def compare(
     if any(row.results for row in comparison.rows):
         for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
             write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
-        _draw(comparison, [folder / "curves.png", *([Path(plot)] if plot else [])])
+        drawn = _draw(comparison, [folder / "curves.png", *([Path(plot)] if plot else [])])
         report = report_beside(folder)
         click.echo(texts[form])
         if form == "text":
-            click.echo(f"\nruns, tables and curves are in {folder}{f', see {report} there' if report else ''}")
+            what = "runs, tables and curves" if drawn else "runs and tables"
+            click.echo(f"\n{what} are in {folder}{f', see {report} there' if report else ''}")
     if failures := comparison.failures:
         error = MinisigError(f"{len(failures)} of {len(jobs)} runs failed; the first: {failures[0]}")
         if len({failure.exit_code for failure in failures}) == 1:
@@ -105,13 +107,15 @@ def compare(
         raise error
 
 
-def _draw(comparison: Any, paths: list[Path]) -> None:
-    """Learning curves, if there is something to draw them with."""
+def _draw(comparison: Any, paths: list[Path]) -> bool:
+    """Learning curves, if there is something to draw them with; whether there was."""
     from importlib.util import find_spec
 
     from minisig.report.figures import learning_curves, save
 
-    if find_spec("matplotlib"):
-        figure = learning_curves(comparison)
-        for path in paths:
-            save(figure, path)
+    if find_spec("matplotlib") is None:
+        return False
+    figure = learning_curves(comparison)
+    for path in paths:
+        save(figure, path)
+    return True

@@ -1,7 +1,6 @@
 """minisig data: public data sets, listed, fetched, verified and shown."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,18 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import as_json, network_options, not_empty, one_of, overrides
+from minisig.cli.options import (
+    DATA,
+    FROM_CONFIG,
+    SEED,
+    all_of,
+    as_json,
+    experiment_argument,
+    not_empty,
+    one_of,
+    overrides,
+    watched,
+)
 
 
 def _names() -> list[str]:
@@ -27,7 +37,7 @@ def _chosen(names: tuple[str, ...]) -> list[Any]:
     return [PUBLIC[name] for name in dict.fromkeys(names) or PUBLIC]
 
 
-@click.group()
+@click.group(short_help="Public data: list, fetch, verify, show.")
 def data() -> None:
     """Public data sets: list, fetch, verify; and show what a network is trained on.
 
@@ -44,7 +54,12 @@ def data() -> None:
 @data.command("list")
 @as_json
 def list_(json_: bool) -> None:
-    """The public data sets, and whether they are here."""
+    """The public data sets, and whether they are here.
+
+    \b
+    minisig data list
+    minisig data list --json
+    """
     from minisig.data.folder import find_folder
 
     rows = []
@@ -100,7 +115,7 @@ def fetch(names: tuple[str, ...], source: str | None, mirrors: tuple[str, ...]) 
 @contextmanager
 def _progress() -> Iterator[Any]:
     """A bar for every file on a terminal, nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not watched():
         yield None
         return
     from rich.console import Console
@@ -122,7 +137,12 @@ def _progress() -> Iterator[Any]:
 @click.argument("names", nargs=-1, shell_complete=one_of(_names), metavar="[NAME]...")
 @as_json
 def verify(names: tuple[str, ...], json_: bool) -> None:
-    """Compare the files of public data sets with their published hashes; those that are here, unless named."""
+    """Compare the files of public data sets with their published hashes; those that are here, unless named.
+
+    \b
+    minisig data verify
+    minisig data verify mnist --json
+    """
     from minisig.data.folder import find_folder
     from minisig.errors import DataError
 
@@ -148,9 +168,12 @@ def verify(names: tuple[str, ...], json_: bool) -> None:
 
 
 @data.command()
-@network_options
+@all_of(experiment_argument(default="digits"), SEED, *DATA, *FROM_CONFIG)
 @click.option(
-    "--out", type=click.Path(dir_okay=False), callback=not_empty, help="Picture to write: .png, .svg or .pdf."
+    "--out",
+    type=click.Path(dir_okay=False),
+    callback=not_empty,
+    help="Picture to write: .png, .svg or .pdf.  [default: EXPERIMENT-images.png]",
 )
 def show(experiment: str, out: str | None, **options: Any) -> None:
     """Draw EXPERIMENT's images as they are trained on, every row one of them, distorted anew in each column.
@@ -161,9 +184,10 @@ def show(experiment: str, out: str | None, **options: Any) -> None:
     """
     from minisig.data import load
     from minisig.experiments import configure
-    from minisig.report.figures import contact_sheet, save
+    from minisig.report.figures import contact_sheet, require_drawable, save
 
     config = configure(experiment, overrides(experiment, **options))
     path = Path(out or f"{config.experiment}-images.png")
+    require_drawable(path)
     save(contact_sheet(config, load(config.data, seed=config.seed)), path)
     click.echo(f"saved as {path}")

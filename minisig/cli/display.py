@@ -32,7 +32,7 @@ ASCII_LEVELS = "012345678"  # for a terminal that has no other letters
 
 
 class Speed(ProgressColumn):
-    """Of a run."""
+    """Iterations a second of a run; nothing for the bar that counts runs."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.3g} it/s" if task.speed and "run" in task.fields else "")
@@ -95,4 +95,4 @@ def gradient_bars(norms: Mapping[str, float], levels: str = LEVELS) -> Text:
 
 
 def _level(norm: float, largest: float) -> int:
-    return max(1, 8 - floor(log10(largest / norm))) if norm > 0 else 0
+    return max(1, 8 - floor(log10(largest) - log10(norm))) if norm > 0 else 0

@@ -5,18 +5,20 @@ from typing import Any
 
 import click
 
+from minisig import __version__
 from minisig.cli.options import as_json
 
 EXTRAS = {
-    "viz": ("matplotlib", "plotly"),
-    "data": ("pooch",),
+    "viz": ("matplotlib", "plotly", "jinja2"),
+    "data": ("pooch", "urllib3"),
     "cluster": ("distributed",),
     "sklearn": ("sklearn",),
+    "torch": ("torch",),
     "tensorboard": ("tensorboardX",),
 }
 
 
-@click.command()
+@click.command(short_help="What this machine can do, and what to install.")
 @as_json
 def doctor(json_: bool) -> None:
     """What is installed, which BLAS and how many threads, which data are here, and whether a GPU can be used.
@@ -48,11 +50,15 @@ def _examine() -> dict[str, dict[str, Any]]:
     from minisig.data.folder import find_folder, homes
     from minisig.data.public import PUBLIC
 
-    packages = ("minisig", "numpy", "scipy", "click", "msgspec", "safetensors")
+    packages = ("numpy", "scipy", "click", "rich", "msgspec", "safetensors", "threadpoolctl", "filelock")
     blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
     missing = {extra: [name for name in names if find_spec(name) is None] for extra, names in EXTRAS.items()}
     return {
-        "packages": {"python": platform.python_version(), **{name: version(name) for name in packages}},
+        "packages": {
+            "python": platform.python_version(),
+            "minisig": __version__,
+            **{name: version(name) for name in packages},
+        },
         "extras": {
             extra: f"pip install 'minisig[{extra}]'" if names else "installed" for extra, names in missing.items()
         },

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from minisig.cli.options import as_json, network_options, overrides, plot
+from minisig.cli.options import as_json, network_options, overrides, plot, refuse_others
 
 
-@click.command()
+@click.command(short_help="Logits, gradients and bounds, layer by layer.")
 @network_options
 @plot
 @as_json
@@ -31,33 +30,32 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
     from minisig.data import Sequences, load
     from minisig.diagnostics.inspection import inspect_network
     from minisig.diagnostics.memory import remembered
-    from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
-    from minisig.initializers.draws import DRAWS
+    from minisig.errors import UsageError
+    from minisig.experiments import EXPERIMENTS, configure, inits_of
     from minisig.jsonable import jsonable
     from minisig.report.figures import inspection_figure, require_drawable, save
-    from minisig.report.inspection import comparison_text, inspection_text
+    from minisig.report.inspection import inspection_text, side_by_side_text
     from minisig.report.metrics import read_metrics
+    from minisig.training.build import build_network
     from minisig.training.restore import restore
-    from minisig.training.run import build_network
 
     if plot:
         require_drawable(Path(plot))
     every = options["init"] == "all"
     metrics = None
     if experiment not in EXPERIMENTS and Path(experiment).is_dir():
-        given = [name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-        if others := [name for name in given if name != "backend"]:
-            raise click.UsageError(f"a finished run is inspected as it is; leave out {', '.join(others)}.")
-        config, data, net = restore(Path(experiment), options["backend"] if given else None)
+        refuse_others(ctx, "a finished run is inspected as it is", ("experiment", "backend", "plot", "json_"))
+        config, data, net = restore(Path(experiment), options["backend"])
         metrics = read_metrics(Path(experiment) / "metrics.jsonl") if plot else None
         nets = {config.network.init: net}
         every = False
     else:
+        if experiment not in EXPERIMENTS and "/" in experiment:
+            raise UsageError(f"{experiment} is no experiment, and no folder of a run: those are in runs/, or in --out")
         settings = overrides(experiment, **{**options, "init": None} if every else options)
         config = configure(experiment, settings)
         data = load(config.data, seed=config.seed)
-        able = DRAWS if config.network.model == "lstm" else PAPER_INITS
-        inits = [init for init in PAPER_INITS if init in able] if every else [config.network.init]
+        inits = inits_of(config.network.model) if every else [config.network.init]
         nets = {init: build_network(configure(experiment, settings | {"network.init": init}), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
     found = {init: inspect_network(net, batch) for init, net in nets.items()}
@@ -70,7 +68,7 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
         one = {"init": config.network.init, **shown[next(iter(shown))]}
         click.echo(json.dumps(jsonable(about | ({"inits": shown} if every else one))))
     elif every:
-        click.echo(comparison_text(config, found, memory))
+        click.echo(side_by_side_text(config, found, memory))
     else:
         ((init, inspection),) = found.items()
         click.echo(inspection_text(config, inspection, memory[init]))

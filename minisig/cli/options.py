@@ -3,11 +3,13 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,9 +38,22 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
 
 def not_empty(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Callback that refuses an empty path, which would mean the current folder."""
-    if value == "":
+    if value == "" or (isinstance(value, tuple) and "" in value):
         raise click.BadParameter("the path is empty.")
     return value
+
+
+def watched() -> bool:
+    """Whether somebody looks at a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def refuse_others(ctx: click.Context, why: str, allowed: Collection[str]) -> None:
+    """Of the options given on the command line none may be another than these."""
+    given = [p for p in ctx.command.params if ctx.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE]
+    names = [p.opts[0] if isinstance(p, click.Option) else p.make_metavar(ctx) for p in given if p.name not in allowed]
+    if names:
+        raise click.UsageError(f"{why}; leave out {', '.join(names)}.")
 
 
 def one_of(names: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
@@ -81,6 +96,12 @@ def _inits() -> list[str]:
     return list(INITIALIZERS)
 
 
+def _models() -> list[str]:
+    from minisig.training.build import MODELS
+
+    return list(MODELS)
+
+
 INIT = click.option(
     "--init",
     shell_complete=one_of(_inits),
@@ -88,19 +109,25 @@ INIT = click.option(
     "(at the true entropy's maximum).",
 )
 SEED = click.option("--seed", type=click.IntRange(min=0), help="Same seed, same bits.  [default: 0]")
-NETWORK = (
-    click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
-    click.option("--model", help="For sequences: rnn (of sigmoids) or lstm."),
-    click.option("--activation", help="sigmoid or scaled-tanh."),
-    click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update."),
+DATA = (
     click.option(
         "--data",
         type=click.Path(),
         callback=not_empty,
         help="Your own .npz or .csv, a folder of IDX files, or one of text for sequences.",
     ),
-    click.option("--backend", help="numpy, or cupy for a GPU.  [default: numpy]"),
-    click.option("--dtype", help="float32 or float64.  [default: float32]"),
+    click.option(
+        "--backend",
+        shell_complete=one_of(lambda: ("numpy", "cupy")),
+        help="numpy, or cupy for a GPU.  [default: numpy]",
+    ),
+    click.option(
+        "--dtype",
+        shell_complete=one_of(lambda: ("float32", "float64")),
+        help="float32 or float64.  [default: float32]",
+    ),
+)
+FROM_CONFIG = (
     click.option(
         "--config",
         type=click.Path(exists=True, dir_okay=False),
@@ -113,6 +140,16 @@ NETWORK = (
         multiple=True,
         help="Any other setting by its name in config.json, such as data.delay=50. Repeatable.",
     ),
+)
+NETWORK = (
+    click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
+    click.option("--model", shell_complete=one_of(_models), help="mlp; for sequences rnn (of sigmoids) or lstm."),
+    click.option(
+        "--activation", shell_complete=one_of(lambda: ("sigmoid", "scaled-tanh")), help="sigmoid or scaled-tanh."
+    ),
+    click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update."),
+    *DATA,
+    *FROM_CONFIG,
 )
 TRAINING = (
     click.option("--iterations", type=click.IntRange(min=1), help="Updates to make."),
@@ -155,7 +192,7 @@ def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def experiment_argument(**attributes: Any) -> Callable[[F], F]:
-    return click.argument("experiment", shell_complete=one_of(_experiments), **attributes)
+    return click.argument("experiment", shell_complete=one_of(_experiments), callback=not_empty, **attributes)
 
 
 def network_options(command: F) -> F:
@@ -166,8 +203,6 @@ def network_options(command: F) -> F:
 def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **options: Any) -> dict[str, Any]:
     """What the options given say, by the configuration's names; they win over the file, and a --set over them."""
     given = _from_file(config, experiment) if config else {}
-    if options.get("data"):  # a run must find its data from wherever it is resumed
-        options["data"] = str(Path(options["data"]).absolute())
     given |= {SETTINGS[option]: value for option, value in options.items() if value is not None}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -195,8 +230,11 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
         given = dict(dotted(tables))
     except (ValueError, RecursionError) as error:  # of tomllib, of UTF-8, of tables in tables in tables
         raise click.BadParameter(f"{path}: {error}.", param_hint="--config") from None
-    if given.pop("experiment", experiment) != experiment:
-        raise click.BadParameter(f"{path} is not for {experiment}.", param_hint="--config")
+    if (named := given.pop("experiment", experiment)) != experiment:
+        raise click.BadParameter(
+            f"{path} is for {named!r}, not for {experiment}; name that one, or remove its line 'experiment'.",
+            param_hint="--config",
+        )
     require_known("experiment", experiment, EXPERIMENTS)
     groups = {name.partition(".")[0] for name in settings(EXPERIMENTS[experiment].config) if "." in name}
     for name in [name for name, value in given.items() if value == {} and name in groups]:

@@ -1,19 +1,19 @@
 """Who is shown how training goes: on a terminal a live display, drawn on stderr, elsewhere nobody."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from minisig.cli.options import watched
 from minisig.experiments.compare import Job, Result
 from minisig.training.config import Config
-from minisig.training.loop import Record
+from minisig.training.run import Watch
 
 
 @contextmanager
-def progress(config: Config, iterations: int | None = None) -> Iterator[Callable[[Record], None] | None]:
+def progress(config: Config, iterations: int | None = None) -> Iterator[Watch | None]:
     """A function to show each record to, or None where nobody looks."""
-    if not _watched():
+    if not watched():
         yield None
         return
     from minisig.cli.display import Display
@@ -26,9 +26,9 @@ def progress(config: Config, iterations: int | None = None) -> Iterator[Callable
 @contextmanager
 def comparison_progress(
     jobs: Sequence[Job], *, watching: bool
-) -> Iterator[tuple[Callable[[Record], None] | None, Callable[[Job, Any], None]]]:
+) -> Iterator[tuple[Watch | None, Callable[[Job, Any], None]]]:
     """What to show the records of the run that is being made, and every run that is finished."""
-    if not _watched():
+    if not watched():
         yield None, lambda job, outcome: None
         return
     from minisig.cli.display import Display
@@ -45,7 +45,3 @@ def comparison_progress(
             display.console.print(f"{job.row}, seed {job.config.seed}: {took}", markup=False, highlight=False)
 
         yield display.show if watching else None, finished
-
-
-def _watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()

@@ -67,9 +67,9 @@ def _options(given: Mapping[str, Any]) -> list[str]:
     names = {name: f"--{option.replace('_', '-')}" for option, name in SETTINGS.items()}
     words = []
     for name, value in given.items():
-        if name == "network.hidden":
+        if name == "network.hidden" and value:
             words += [names[name], _hidden(value)]
-        elif name in names and value is not None:
+        elif name in names and name != "network.hidden" and value is not None:
             words += [names[name], str(value)]
         else:
             words += ["--set", f"{name}={json.dumps(value)}"]

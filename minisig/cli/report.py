@@ -8,8 +8,8 @@ import click
 from minisig.cli.options import as_json, not_empty
 
 
-@click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.command(short_help="What happened, as one HTML file.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(), callback=not_empty, metavar="PATH...")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
@@ -17,7 +17,7 @@ from minisig.cli.options import as_json, not_empty
     help="File to write.  [default: report.html in PATH, or here if there are several]",
 )
 @as_json
-def report(paths: tuple[Path, ...], out: str | None, json_: bool) -> None:
+def report(paths: tuple[str, ...], out: str | None, json_: bool) -> None:
     """Curves, gradients and tables of runs or comparisons as one HTML file, which needs no network.
 
     PATH is the folder of a run, or of a comparison. `train` and `compare`
@@ -32,8 +32,9 @@ def report(paths: tuple[Path, ...], out: str | None, json_: bool) -> None:
     from minisig.cli.repeat import commands
     from minisig.report.page import write_report
 
-    path = Path(out) if out else (paths[0] if len(paths) == 1 else Path()) / "report.html"
-    runs = write_report(paths, path, commands)
+    folders = [Path(path) for path in paths]
+    path = Path(out) if out else (folders[0] if len(folders) == 1 else Path()) / "report.html"
+    runs = write_report(folders, path, commands)
     click.echo(json.dumps({"report": str(path), "runs": runs}) if json_ else str(path))
 
 

@@ -26,10 +26,10 @@ ROWS = {
 }
 
 
-@click.command()
+@click.command(short_help="The numbers of one neuron.")
 @click.option("--mu", type=float, default=0.0, callback=finite, show_default=True, help="Mean of the logit.")
 @click.option(
-    "--sigma", type=float, callback=finite, help="Its standard deviation; default: the best one for this mean."
+    "--sigma", type=float, callback=finite, help="Its standard deviation.  [default: the best one for this mean]"
 )
 @plot
 @as_json
@@ -43,12 +43,13 @@ def theory(mu: float, sigma: float | None, plot: str | None, json_: bool) -> Non
     minisig theory --plot neuron.png     its density, and H_B over μ and σ
     """
     from minisig.jsonable import jsonable
+    from minisig.report.figures import neuron_figure, require_drawable, save
     from minisig.theory.describe import describe
 
+    if plot:
+        require_drawable(Path(plot))
     numbers = describe(mu, sigma)
     if plot:
-        from minisig.report.figures import neuron_figure, save
-
         save(neuron_figure(mu, sigma), Path(plot))
     if json_:
         click.echo(json.dumps(jsonable(numbers)))

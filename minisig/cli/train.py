@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides
+from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides, refuse_others
 
 if TYPE_CHECKING:
     from minisig.training.folder import RunFolder
 
 
-@click.command()
+@click.command(short_help="Train a network.")
 @network_options
 @all_of(*TRAINING)
-@click.option("--threads", type=click.IntRange(min=1), help="Of BLAS.  [default: all cores]")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of BLAS.  [default: all cores]")
 @click.option("--out", type=click.Path(), callback=not_empty, help="Folder for the run.  [default: a new one in runs/]")
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
+    callback=not_empty,
     metavar="RUN",
     help="Go on with the run in this folder; with more --iterations, beyond its end.",
 )
@@ -36,7 +36,7 @@ def train(
     /,
     experiment: str,
     out: str | None,
-    resume: Path | None,
+    resume: str | None,
     tensorboard: bool,
     json_: bool,
     **options: Any,
@@ -64,33 +64,32 @@ def train(
     from minisig.cli.progress import progress
     from minisig.cli.report import report_beside
     from minisig.experiments import configure
+    from minisig.jsonable import jsonable
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
     from minisig.training.files import read_config
 
     if resume:
-        given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
         may_change = ("resume", "iterations", "backend", "tensorboard", "json_")
-        if others := [name for name in given if name not in may_change]:
-            raise click.UsageError(f"a run is resumed as it was configured; leave out {', '.join(others)}.")
-        iterations, backend = options["iterations"], options["backend"] if "backend" in given else None
-        with progress(read_config(resume), iterations) as watch, signals() as stop:
-            folder = _kind(tensorboard or (resume / "tensorboard").is_dir())(resume)
-            summary = runs.resume(folder, iterations, watch, stop, backend=backend)
-        config, path = read_config(resume), resume
+        refuse_others(ctx, "a run is resumed as it was configured", may_change)
+        path, iterations = Path(resume), options["iterations"]
+        with progress(read_config(path), iterations) as watch, signals() as stop:
+            folder = _folder_class(tensorboard or (path / "tensorboard").is_dir())(path)
+            summary = runs.resume(folder, iterations, watch, stop, backend=options["backend"])
+        config = read_config(path)
     else:
         config = configure(experiment, overrides(experiment, **options))
         name = f"{experiment}-{config.network.init}-seed{config.seed}"
-        folder = _kind(tensorboard)(Path(out) if out else Path("runs") / name, numbered=not out)
+        folder = _folder_class(tensorboard)(Path(out) if out else Path("runs") / name, numbered=not out)
         with progress(config) as watch, signals() as stop:
             summary = runs.run(config, folder, watch, stop)
         path = folder.path
     report = report_beside(path)
-    click.echo(json.dumps(summary) if json_ else summary_text(summary, config, path, report))
+    click.echo(json.dumps(jsonable(summary)) if json_ else summary_text(summary, config, path, report))
 
 
-def _kind(tensorboard: bool) -> "type[RunFolder]":
-    """Of run folder: the plain one, or one that keeps a TensorBoard log too."""
+def _folder_class(tensorboard: bool) -> "type[RunFolder]":
+    """The plain one, or one that keeps a TensorBoard log too."""
     if tensorboard:
         from minisig.bridges.tensorboard import TensorBoardFolder
 

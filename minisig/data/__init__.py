@@ -1,26 +1,31 @@
 """Data: embedded, generated, or the user's own files, all as a `Dataset`.
 
+dataset.py      a Dataset, its parts and its batches; sequences.py has those of tokens
 digits.py       1,797 handwritten digits of 8×8 pixels, in the package
 xor.py          four Gaussians, the paper's smallest problem
 mnist.py        the real thing, from IDX files
 copy_memory.py  three symbols to be remembered
 text.py         the Penn Treebank, or a folder of text
 files.py        .npz and .csv
+augment.py      distorted images, and ahead.py, which makes them beside training
+public.py       where MNIST and the Penn Treebank come from; fetch.py, download.py and archives.py bring them here,
+                folder.py knows where that is, and raw.py reads what nobody vouches for
 """
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from minisig.data.config import DataConfig
 from minisig.data.copy_memory import make_copy_memory
-from minisig.data.dataset import Batch, Batches, Dataset, Part, Split
+from minisig.data.dataset import PARTS, Batch, Batches, Dataset, Part, Split
 from minisig.data.digits import load_digits
 from minisig.data.files import load_file
 from minisig.data.mnist import load_mnist
 from minisig.data.sequences import Sequences, Text
 from minisig.data.text import load_ptb, load_text
 from minisig.data.xor import make_xor
-from minisig.errors import require_known
+from minisig.errors import DataError, MinisigError, require_known
 from minisig.plugins import Table
 
 SOURCES: Table[Callable[[DataConfig, int], Dataset]] = Table(
@@ -44,11 +49,34 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
     config = DataConfig(source=source) if isinstance(source, str) else source
     require_known("data set", config.source, SOURCES)
     if config.path is None:
-        return SOURCES[config.source](config, seed)
+        return _checked(SOURCES[config.source](config, seed), config.source)
     if config.source in ("copy-memory", "ptb"):
         return load_text(Path(config.path), config.steps, config.vocabulary)
     path = Path(config.path)
     return load_mnist(path) if path.is_dir() else load_file(path)
 
 
-__all__ = ["Batch", "Batches", "DataConfig", "Dataset", "Part", "Sequences", "Split", "Text", "load"]
+def _checked(data: Any, source: str) -> Dataset:
+    """What a source gave, which anybody may have written."""
+    if not isinstance(data, Dataset):
+        raise MinisigError(f"data '{source}': expected a Dataset, got {type(data).__name__}")
+    for name in PARTS:
+        part = getattr(data, name)
+        if isinstance(part, Split) and not (part.y.min() >= 0 and part.y.max() < data.classes):
+            raise DataError(f"data '{source}': the labels of {name} are not all among 0 … {data.classes - 1}")
+    return data
+
+
+__all__ = [
+    "SOURCES",
+    "Batch",
+    "Batches",
+    "DataConfig",
+    "Dataset",
+    "Part",
+    "Sequences",
+    "Split",
+    "Text",
+    "load",
+    "load_file",
+]

@@ -37,9 +37,9 @@ class Distortion:
         y, x = (np.arange(n) - (n - 1) / 2 for n in image)  # p − c
         self.y = backend.asarray(y)[:, None]
         self.c = backend.asarray([[[(n - 1) / 2]] for n in image])
-        self.K_h = backend.asarray(_smoothing(height, config.sigma) * (config.alpha / MIDDLE))
+        self.K_h = backend.asarray(smoothing(height, config.sigma) * (config.alpha / MIDDLE))
         # Two more rows, with which the product that smooths also makes the affine part, A_x x + (c + A_y y).
-        self.K_w = backend.asarray(np.vstack([_smoothing(width, config.sigma), x, np.ones(width)]))
+        self.K_w = backend.asarray(np.vstack([smoothing(width, config.sigma), x, np.ones(width)]))
         self.narrow = backend.xp.asarray(config.narrow)
 
     def draw(self, labels: Any, rng: Generator) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ class Distortion:
         return self.apply(images, *self.draw(labels, rng))
 
 
-def _smoothing(n: int, sigma: float) -> Any:
+def smoothing(n: int, sigma: float) -> Any:
     """The symmetric matrix (n, n) that smooths a column as scipy.ndimage does, with zeros beyond its ends."""
     from scipy.ndimage import gaussian_filter1d
 

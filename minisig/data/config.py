@@ -5,6 +5,9 @@ from typing import Annotated
 import msgspec
 
 Size = Annotated[float, msgspec.Meta(ge=0, le=1e3)]
+Degrees = Annotated[float, msgspec.Meta(ge=0, le=180)]
+Steps = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
+Words = Annotated[int, msgspec.Meta(gt=2, le=10_000_000)]
 
 
 class Augment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -12,20 +15,16 @@ class Augment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     alpha: Size = 37.0  # elastic displacements: uniform noise in ±alpha pixels …
     sigma: Annotated[float, msgspec.Meta(ge=1e-3, le=1e3)] = 5.5  # … smoothed by a Gaussian of so many pixels
-    rotation: Annotated[float, msgspec.Meta(ge=0, le=180)] = 15.0  # degrees at most, either way
-    narrow_rotation: Annotated[float, msgspec.Meta(ge=0, le=180)] = 7.5  # the same for the narrow classes
+    rotation: Degrees = 15.0  # degrees at most, either way
+    narrow_rotation: Degrees = 7.5  # the same for the narrow classes
     narrow: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = (1, 7)
     scaling: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.175  # width and height change by this share at most
 
 
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
-    path: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")] | None = None  # the user's own, in place of the source
+    path: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")] | None = None  # the user's own, in place of the source
     augment: Augment | None = None  # of images: distort those that are trained on
-    delay: Annotated[int, msgspec.Meta(gt=0, le=100_000)] = (
-        100  # copy-memory: steps between symbols and recall, the paper's T
-    )
-    steps: Annotated[int, msgspec.Meta(gt=0, le=100_000)] = 35  # text: steps of a training window
-    vocabulary: Annotated[int, msgspec.Meta(gt=2, le=10_000_000)] = (
-        10_000  # text: words with a number of their own, at most
-    )
+    delay: Steps = 100  # copy-memory: steps between symbols and recall, the paper's T
+    steps: Steps = 35  # text: steps of a training window
+    vocabulary: Words = 10_000  # text: words with a number of their own, at most

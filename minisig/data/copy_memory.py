@@ -32,4 +32,4 @@ def make_copy_memory(seed: int, delay: int) -> Dataset:
         return Sequences(x, y, recall=slice(-REMEMBERED, None))
 
     baseline = exp(REMEMBERED * log(SYMBOLS) / (delay + 2 * REMEMBERED))
-    return Dataset("copy-memory", sample(), sample(), sample(), classes=10, baselines={"memoryless": baseline})
+    return Dataset("copy-memory", sample(), sample(), sample(), classes=SYMBOLS + 2, baselines={"memoryless": baseline})

@@ -6,12 +6,13 @@ A part is any object with
     windows()               -> every example once and in order, for evaluation
     head(n)                 -> the part that its first n rows make
     on(xp)                  -> the same in the arrays of another module, on a device
+    tokens                  of sequences: all of them, by whose frequencies a recurrent network is initialized
 
 `Split` below is the one for vectors; sequences.py has those for sequences and for running text.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -32,6 +33,14 @@ class Batch:
     labels: Any
     fresh: bool = True  # recurrent states start anew, they do not go on from the batch before
     recall: slice | None = None  # the steps whose labels had to be remembered
+
+
+def scaled_pixels(pixels: Any) -> Any:
+    """Bytes 0 … 255 as numbers in [−1, 1]."""
+    x = pixels.astype(np.float32)
+    x /= 127.5
+    x -= 1
+    return x
 
 
 class Batches(Protocol):
@@ -114,7 +123,7 @@ class Dataset:
     test: Any
     classes: int
     image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
-    baselines: dict[str, float] | None = None  # perplexities to be set beside the network's
+    baselines: dict[str, float] = field(default_factory=dict)  # perplexities to be set beside the network's
 
     def on(self, xp: ModuleType) -> "Dataset":
         """The same data in the arrays of another module, on a device."""

@@ -20,25 +20,30 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 import numpy as np
 
-from minisig.data.dataset import Dataset, Split
-from minisig.errors import DataError
+from minisig.data.dataset import PARTS, Dataset, Split, scaled_pixels
+from minisig.errors import DataError, one_line
 
 Arrays = dict[str, Any]
-PARTS = ("train", "valid", "test")
 MOST_HEADER = 2**14  # bytes before those of an array; numpy refuses headers of more than 10,000, but reads them first
 MOST_UNPACKING = 1100  # what zip can do at best is 1032 bytes from one
 
 
 def load_file(path: Path) -> Dataset:
     """Data from an .npz or .csv file, checked, split and scaled."""
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
     reader = {".npz": _read_npz, ".csv": _read_csv}.get(path.suffix.lower())
     if reader is None:
-        raise DataError(f"{path}: expected a .npz or .csv file")
+        raise DataError(f"{path}: expected a .npz or .csv file, or a folder of IDX files")
     arrays = _read(reader, path)
     parts = {
         part: _checked(arrays[f"x_{part}"], arrays[f"y_{part}"], part, path) for part in PARTS if f"x_{part}" in arrays
     }
     classes = _check_together(parts, path)
+    image = arrays["x_train"].shape[1:]
+    for part in parts:
+        if len(image) == 2 and arrays[f"x_{part}"].shape[1:] != image:
+            raise DataError(f"{path}: x_{part} has images of shape {arrays[f'x_{part}'].shape[1:]}, x_train of {image}")
     parts = _hold_out(parts, path)
     with np.errstate(all="ignore"):
         scale = _scaling(parts["train"][0])
@@ -46,7 +51,6 @@ def load_file(path: Path) -> Dataset:
     for p, split in zip(PARTS, (train, valid, test), strict=True):
         if not np.isfinite(split.x).all():
             raise DataError(f"{path}: x_{p} has values too large for float32")
-    image = arrays["x_train"].shape[1:]
     return Dataset(path.name, train, valid, test, classes, image if len(image) == 2 else None)
 
 
@@ -55,8 +59,6 @@ def _read(reader: Callable[[Path], Arrays], path: Path) -> Arrays:
         if path.stat().st_size == 0:
             raise DataError(f"{path}: the file is empty")
         return reader(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
     except OSError as error:
@@ -81,18 +83,15 @@ def _read_npz(path: Path) -> Arrays:
     except (DataError, OSError):
         raise
     except Exception as error:  # numpy, zipfile, ast and tokenize each have their own for a damaged file
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{path}: not a readable .npz file ({reason}); write it with np.savez") from None
+        raise DataError(f"{path}: not a readable .npz file ({one_line(error)}); write it with np.savez") from None
     for name, values in arrays.items():
         if not isinstance(values, np.ndarray):
             raise DataError(f"{path}: {name} is not an array; write it with np.savez, as .npz")
-    names = [name if name.isprintable() else repr(name) for name in names]
+    there = ", ".join(name if name.isprintable() else repr(name) for name in names) or "nothing"
     for part in PARTS:
         have = [f"{letter}_{part}" in arrays for letter in "xy"]
         if have != [True, True] and (part == "train" or any(have)):
-            raise DataError(
-                f"{path}: x_{part} and y_{part} are both needed; the file holds {', '.join(names) or 'nothing'}"
-            )
+            raise DataError(f"{path}: x_{part} and y_{part} are both needed; the file holds {there}")
     return arrays
 
 
@@ -108,8 +107,9 @@ def _check_size(file: Any, name: str, path: Path) -> None:
         read_header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
         shape, _, dtype = read_header(stream)
     except ValueError as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{path}: {name} is not an array ({reason}); write it with np.savez, as .npz") from None
+        raise DataError(
+            f"{path}: {name} is not an array ({one_line(error)}); write it with np.savez, as .npz"
+        ) from None
     promised, there = prod(shape) * dtype.itemsize, entry.file_size - stream.tell()
     if promised != there or entry.file_size > MOST_UNPACKING * path.stat().st_size:
         raise DataError(f"{path}: the header of {name} promises {promised:,} bytes, shape {shape}, which are not there")
@@ -219,12 +219,15 @@ def _check_together(parts: Arrays, path: Path) -> int:
 
 
 def _hold_out(parts: Arrays, path: Path) -> Arrays:
+    """The same with the parts that are missing, each a tenth of the training rows."""
     missing = [part for part in PARTS if part not in parts]
+    if not missing:
+        return parts
     x, y = parts["train"]
     share = max(1, len(x) // 10)
     if len(x) <= share * len(missing):
-        raise DataError(f"{path}: {len(x)} rows are too few to hold out a validation and a test part")
-    order = np.random.default_rng(0).permutation(len(x)) if missing else np.arange(len(x))
+        raise DataError(f"{path}: {len(x)} rows are too few to hold out parts for {' and '.join(missing)}")
+    order = np.random.default_rng(0).permutation(len(x))
     parts = dict(parts)
     for part in missing:
         parts[part], order = (x[order[:share]], y[order[:share]]), order[share:]
@@ -232,8 +235,9 @@ def _hold_out(parts: Arrays, path: Path) -> Arrays:
 
 
 def _scaling(x: Any) -> Callable[[Any], Any]:
+    """What brings every column of x into [−1, 1]: nothing, or v ↦ (v − (low + high)/2) / ((high − low)/2)."""
     if x.dtype == np.uint8:
-        return lambda values: values.astype(np.float32) / 127.5 - 1
+        return scaled_pixels
     low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
     if low.min() >= -1 and high.max() <= 1:
         return lambda values: values.astype(np.float32)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.data.dataset import Dataset, Split
+from minisig.data.dataset import Dataset, Split, scaled_pixels
 from minisig.data.folder import data_folder
 from minisig.data.raw import pieces, reading
 from minisig.errors import DataError
@@ -33,6 +33,8 @@ def load_mnist(folder: Path | None = None) -> Dataset:
     x, y, image = _images(folder, "train")
     x_test, y_test, image_test = _images(folder, "test")
     classes = int(y.max()) + 1
+    if (y == y[0]).all():
+        raise DataError(f"{folder}: all training labels are {y[0]}; at least two classes are needed")
     held_out = len(x) // 6
     if held_out == 0:
         raise DataError(f"{folder}: {len(x)} training images are too few to hold a sixth of them out")
@@ -44,9 +46,9 @@ def load_mnist(folder: Path | None = None) -> Dataset:
         )
     return Dataset(
         name=folder.name,
-        train=Split(_scaled(x[:-held_out]), y[:-held_out]),
-        valid=Split(_scaled(x[-held_out:]), y[-held_out:]),
-        test=Split(_scaled(x_test), y_test),
+        train=Split(scaled_pixels(x[:-held_out]), y[:-held_out]),
+        valid=Split(scaled_pixels(x[-held_out:]), y[-held_out:]),
+        test=Split(scaled_pixels(x_test), y_test),
         classes=classes,
         image=image if len(image) == 2 else None,
     )
@@ -58,13 +60,6 @@ def _images(folder: Path, part: str) -> tuple[Any, Any, tuple[int, ...]]:
     if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels) or images.size == 0:
         raise DataError(f"{folder}: {part} images have shape {images.shape} and labels {labels.shape}")
     return images.reshape(len(images), -1), labels.astype(np.int64), images.shape[1:]
-
-
-def _scaled(pixels: Any) -> Any:
-    x = pixels.astype(np.float32)
-    x /= 127.5
-    x -= 1
-    return x
 
 
 def _find(folder: Path, name: str) -> Path:
@@ -92,5 +87,5 @@ def read_idx(path: Path) -> Any:
             content += piece
     if len(content) != size:
         there = "more" if len(content) > size else f"{len(content):,}"
-        raise DataError(f"{path}: its header promises {size:,} bytes, there are {there}; fetch it again")
+        raise DataError(f"{path}: its header promises {size:,} bytes, there are {there}")
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from minisig.data.dataset import Dataset
+from minisig.data.dataset import PARTS, Dataset
 from minisig.data.folder import data_folder
 from minisig.data.raw import pieces, reading
 from minisig.data.sequences import Text, Tokens
 from minisig.errors import DataError
 
 EOS, UNK = "<eos>", "<unk>"
-PARTS = ("train", "valid", "test")
 MOST_BYTES = 2**30  # of a text after unpacking
 
 
@@ -28,6 +27,7 @@ def load_ptb(steps: int, vocabulary: int) -> Dataset:
 
 
 def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
+    """The texts of a folder, to be read in windows of so many steps, with at most so many different words."""
     words = {part: _words(_find(folder, part)) for part in PARTS}
     counts = Counter(words["train"])
     if len(counts) < 3:  # <eos> and a single word
@@ -71,9 +71,10 @@ def _words(path: Path) -> list[str]:
 def _vocabulary(counts: Counter[str], most: int) -> dict[str, int]:
     """The number of every word that has one of its own."""
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    special = [word for word in (EOS, UNK) if word not in ranked[:most]]
-    kept = special + [word for word in ranked if word not in special][: most - len(special)]
-    return {word: number for number, word in enumerate(kept)}
+    rare = [word for word in (EOS, UNK) if word not in ranked[:most]]  # which come first
+    kept = {EOS, UNK, *[word for word in ranked if word not in (EOS, UNK)][: most - 2]}
+    numbered = rare + [word for word in ranked if word in kept and word not in rare]
+    return {word: number for number, word in enumerate(numbered)}
 
 
 def _tokens(words: list[str], ids: dict[str, int]) -> Tokens:

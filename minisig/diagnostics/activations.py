@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from minisig.gradients import rows
 from minisig.layers import ACTIVATIONS, RNN, Sigmoid
+from minisig.theory import entropy, surrogate
+from minisig.theory.moments import LEAST, MOST, log_derivative
 from minisig.trace import Trace
 
 SATURATED = 0.05  # an activity is saturated in the outer twentieth of its range on either side
@@ -47,11 +50,7 @@ def activation_statistics(trace: Trace) -> list[LayerStatistics]:
 
 
 def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatistics:
-    from scipy.special import expit
-    from scipy.stats import differential_entropy
-
-    from minisig.theory import entropy
-    from minisig.theory.moments import LEAST
+    from scipy.stats import differential_entropy  # half a second
 
     slope, scale, centre = activation.slope, activation.scale, activation.centre
     z = rows(trace.backend.to_host(z).astype(np.float64))
@@ -59,10 +58,9 @@ def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatis
     z = z.reshape(-1)
     u, g = slope * z, expit(slope * z)
     some = u if len(u) <= MOST_LOGITS else np.random.default_rng(0).choice(u, MOST_LOGITS, replace=False)
-    log_slope = -np.abs(some) - 2 * np.log1p(np.exp(-np.abs(some)))
     with np.errstate(divide="ignore"):  # logits that do not vary carry no information: −∞
-        carried = differential_entropy(some, method="vasicek") + log_slope.mean() + np.log(scale)
-        gaussian = entropy(u.mean(), u.std()) + np.log(scale) if u.std() > LEAST else -np.inf
+        carried = differential_entropy(some, method="vasicek") + log_derivative(some).mean() + np.log(scale)
+        gaussian = _gaussian_entropy(u.mean(), u.std()) + np.log(scale)
     return LayerStatistics(
         name=name,
         logit_mean=float(z.mean()),
@@ -74,3 +72,10 @@ def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatis
         entropy=float(carried),
         theory_entropy=float(gaussian),
     )
+
+
+def _gaussian_entropy(mu: float, sigma: float) -> float:
+    """H(y) of a Gaussian logit; beyond the reach of the quadrature H_B, to which it tends."""
+    if not sigma > LEAST:
+        return -np.inf
+    return float((entropy if max(abs(mu), sigma) <= MOST else surrogate)(mu, sigma))

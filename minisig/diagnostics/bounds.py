@@ -25,21 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from minisig.diagnostics.spectral import Matrix, spectral_norms
+from minisig.diagnostics.spectral import spectral_norms
 from minisig.errors import UsageError
+from minisig.initializers.inputs import Matrix
 from minisig.layers import ACTIVATIONS, RNN, Dense, Dropout
 from minisig.theory import derivative
 from minisig.trace import Trace
 
 EXAMPLES = 10  # of the batch; every factor is a largest singular value for each
 DEAD, EXPLODED = 1e-2, 1e2  # a gradient that has changed by such a factor on its way
-
-VERDICTS = {
-    "guaranteed": "vanishes: guaranteed by the bound",
-    "measured": "vanishes: measured",
-    "alive": "alive",
-    "explodes": "explodes",
-}
 
 
 @dataclass(frozen=True)
@@ -69,12 +63,12 @@ class Bounds:
     def verdict(self) -> str:
         start, end = self.rows[0].measured, self.rows[-1]
         if not (isfinite(start) and isfinite(end.measured)):
-            return VERDICTS["explodes"]
+            return "explodes"
         if start > 0 and end.spectral < DEAD * start:  # it holds whatever the data, as the looser Frobenius one does
-            return VERDICTS["guaranteed"]
+            return "vanishes: guaranteed by the bound"
         if not end.measured > DEAD * start:
-            return VERDICTS["measured"]
-        return VERDICTS["explodes" if not end.measured < EXPLODED * start else "alive"]
+            return "vanishes: measured"
+        return "alive" if end.measured < EXPLODED * start else "explodes"
 
     def as_dicts(self) -> list[dict[str, Any]]:
         rows = [asdict(row) for row in self.rows]

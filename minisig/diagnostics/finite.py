@@ -18,7 +18,7 @@ def first_not_finite(net: Network, trace: Trace | None = None) -> str | None:
         for name, y in trace.outputs.items():
             if broken(y):
                 return f"the output of {name}"
-        for name, delta in reversed(trace.deltas.items()):
+        for name, delta in reversed(list(trace.deltas.items())):
             if broken(delta):
                 return f"the gradient that reaches {name}"
     return next((name for name, w in net.params.items() if broken(w)), None)

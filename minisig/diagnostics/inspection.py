@@ -37,19 +37,20 @@ def inspect_network(net: Network, batch: Batch) -> Inspection:
     trace = net.trace(batch.x, batch.labels)
     norms = layer_norms(trace.gradient_norms())
     statistics = {row.name: row for row in activation_statistics(trace)}
+    logits = trace.logits()
     layers = []
     for name, norm in norms.items():
         params = net.layers[name].params
         key = next((key for key in ("W", "Wh", "E") if key in params), next(iter(params)))
         W = net.backend.to_host(params[key]).astype(np.float64)
         row = statistics.get(name)
-        z = net.backend.to_host(trace.outputs[name]).astype(np.float64)
+        z = net.backend.to_host(logits[name]).astype(np.float64) if name in logits else None
         layers.append(
             {
                 "name": name,
                 "shape": list(W.shape),
-                "logit_mean": row.logit_mean if row else float(z.mean()),
-                "logit_std": row.logit_std if row else float(z.std()),
+                "logit_mean": None if z is None else float(z.mean()),
+                "logit_std": None if z is None else float(z.std()),
                 "neuron_std": row.neuron_std if row else None,
                 "entropy": row.entropy if row else None,
                 "theory_entropy": row.theory_entropy if row else None,

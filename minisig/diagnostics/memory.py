@@ -13,6 +13,7 @@ import numpy as np
 
 from minisig.data import Dataset
 from minisig.data.copy_memory import REMEMBERED, SYMBOLS
+from minisig.data.dataset import PARTS
 from minisig.layers import RNN
 from minisig.network import Network
 from minisig.theory import derivative
@@ -32,7 +33,7 @@ class Memory:
 def remembered(net: Network, data: Dataset) -> Memory:
     """The memory of the recurrent network `net` for the copy-memory task `data`."""
     features, targets = {}, {}
-    for part in ("train", "valid", "test"):
+    for part in PARTS:
         sequences = getattr(data, part)
         features[part] = states_before_recall(net, sequences)
         targets[part] = sequences.y[:, sequences.recall]

@@ -9,9 +9,8 @@ practice; rounded up by it, the result serves in an upper bound.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from minisig.initializers.inputs import Matrix
 
 EXACT = 128  # up to this many rows or columns an SVD is quick
 STEPS = 60
@@ -25,6 +24,8 @@ def spectral_norms(W: Matrix, scales: Matrix | None = None, *, upper: bool = Fal
     """
     W = np.asarray(W, dtype=np.float64)
     s = np.ones((1, W.shape[1])) if scales is None else np.asarray(scales, dtype=np.float64)
+    if not (np.isfinite(W).all() and np.isfinite(s).all()):
+        return np.full(len(s), np.nan)
     if min(W.shape) <= EXACT:
         return np.array([np.linalg.svd(W * row, compute_uv=False)[0] for row in s])
     return _lanczos(W, s) * (1 + TOLERANCE if upper else 1.0)

@@ -6,18 +6,20 @@ executors.py    where the runs are made: here, in processes, on a cluster
 """
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from math import isfinite
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import msgspec
 
 from minisig.backends import BACKENDS, DTYPES
 from minisig.errors import UsageError, require_known
-from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment
+from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment, inits_of
 from minisig.initializers import INITIALIZERS
 from minisig.layers import ACTIVATIONS
+from minisig.training.build import MODELS
 from minisig.training.config import Config
-from minisig.training.run import MODELS
 
 
 def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
@@ -37,26 +39,39 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     for name, value in overrides.items():
         if name == "experiment":
             raise UsageError("the experiment is named first on the command line, it is not a setting")
-        if isinstance(value, float) and not isfinite(value):
-            raise UsageError(f"{name}: expected a finite number, got {value}")
         *path, last = name.split(".")
-        inner = fields
+        inner, known_settings = fields, _settings_of(Config)
         for step in path:
             if step in inner and inner[step] is None:  # a group that was left out so far
                 inner[step] = {}
-            inner = inner.get(step)
+            inner, known_settings = inner.get(step), _settings_of(known_settings.get(step))
             if not isinstance(inner, dict):
                 raise UsageError(f"unknown setting '{name}': '{step}' is not a group of settings")
-        inner[last] = value
+        require_known(f"setting of {'.'.join(path)}" if path else "setting", last, known_settings)
+        inner[last] = deepcopy(value)
+    for name, value in dotted(fields):
+        if isinstance(value, float) and not isfinite(value):
+            raise UsageError(f"{name}: expected a finite number, got {value}")
     try:
         config = msgspec.convert(fields, Config)
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting: {error}") from None
+    if config.data.path:  # a run must find its data wherever it is resumed
+        path = str(Path(config.data.path).absolute())
+        config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, path=path))
     require_known("backend", config.backend, BACKENDS)
     require_known("dtype", config.dtype, DTYPES)
     require_known("init", config.network.init, INITIALIZERS)
     require_known("activation", config.network.activation, ACTIVATIONS)
     return config
+
+
+def _settings_of(kind: Any) -> dict[str, Any]:
+    """Names and types of what a type, or one that may be left out, has for settings."""
+    for one in (kind, *get_args(kind)):
+        if isinstance(one, type) and issubclass(one, msgspec.Struct):
+            return {field.name: field.type for field in msgspec.structs.fields(one)}
+    return {}
 
 
 def dotted(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -73,7 +88,8 @@ def dotted(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, A
 
 
 def settings(config: Config) -> dict[str, Any]:
+    """All settings of a configuration by those names."""
     return dict(dotted(msgspec.to_builtins(config)))
 
 
-__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure", "dotted", "settings"]
+__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure", "dotted", "inits_of", "settings"]

@@ -20,16 +20,16 @@ from typing import Any
 
 import msgspec
 
-from minisig.errors import DataError, MinisigError, UsageError, require_known
-from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure
+from minisig.errors import DataError, MinisigError, UsageError, require_known, writing
+from minisig.experiments import EXPERIMENTS, configure, inits_of
 from minisig.experiments.executors import Place, completed
 from minisig.initializers import INITIALIZERS
-from minisig.initializers.draws import DRAWS
 from minisig.jsonable import jsonable
 from minisig.training.config import Config, Count, decode_config
-from minisig.training.files import read_file
+from minisig.training.files import read_config, read_file, write_file
+from minisig.training.folder import RunFolder
 from minisig.training.loop import Record
-from minisig.training.run import run
+from minisig.training.run import Watch, run
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,6 @@ class Logged(msgspec.Struct, frozen=True):
     train_loss: float
     valid_loss: float | None = None
     valid_error: float | None = None
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What a table needs of a summary, beside the metric."""
-
-    seconds: float
-    baselines: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -134,10 +127,10 @@ def every_row(experiment: str, model: str | None) -> list[str]:
     rows = EXPERIMENTS[experiment].rows
     if model is not None:
         rows = {name: own for name, own in rows.items() if "network.model" not in own}
-    return [init for init in PAPER_INITS if model != "lstm" or init in DRAWS] + list(rows)
+    return inits_of(model or EXPERIMENTS[experiment].config.network.model) + list(rows)
 
 
-def train(config: bytes, watch: Callable[[Record], None] | None = None) -> tuple[dict[str, Any], list[Record]]:
+def train(config: bytes, watch: Watch | None = None) -> tuple[dict[str, Any], list[Record]]:
     """One run: its summary and its metrics, plain data that can travel."""
     from threadpoolctl import threadpool_limits
 
@@ -159,7 +152,7 @@ def compare(
     folder: Path,
     place: Place,
     *,
-    watch: Callable[[Record], None] | None = None,
+    watch: Watch | None = None,
     finished: Callable[[Job, Result | MinisigError], None] = lambda job, outcome: None,
 ) -> Comparison:
     """Make the runs that are not in `folder` yet, and put all of them into one table.
@@ -181,7 +174,7 @@ def compare(
         """The place, and a folder to write to, before anything is trained."""
         with place() as executor:
             made.extend(path for path in (folder, *folder.parents) if not path.exists())
-            with _writing(folder):
+            with writing(folder):
                 folder.mkdir(parents=True, exist_ok=True)
             yield executor
 
@@ -202,7 +195,11 @@ def compare(
 def _outcome(job: Job, future: Future[Any]) -> Result | MinisigError:
     error = future.exception()
     if error is None:
-        return Result(job, *future.result())
+        result = Result(job, *future.result())
+        metric = EXPERIMENTS[job.config.experiment].metric
+        if metric in result.summary:
+            return result
+        return UsageError(f"{job.config.experiment} compares {metric}, which {job.config.data.source} does not give")
     if isinstance(error, Exception):
         return error if isinstance(error, MinisigError) else MinisigError(f"{type(error).__name__}: {error}")
     raise error
@@ -227,14 +224,13 @@ def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -
 
 def _save(result: Result, folder: Path) -> None:
     final = folder / result.job.folder
-    with _writing(folder):
+    with writing(folder):
         temporary = Path(mkdtemp(dir=folder, prefix=".run-"))
         try:
-            config = msgspec.json.format(msgspec.json.encode(result.job.config))
-            (temporary / "config.json").write_bytes(config)
-            with (temporary / "metrics.jsonl").open("w", encoding="utf-8") as file:
-                file.writelines(json.dumps(record, allow_nan=False) + "\n" for record in result.metrics)
-            (temporary / "summary.json").write_text(json.dumps(result.summary, indent=2, allow_nan=False))
+            metrics = "".join(json.dumps(record, allow_nan=False) + "\n" for record in result.metrics)
+            write_file(temporary / "config.json", msgspec.json.format(msgspec.json.encode(result.job.config)))
+            write_file(temporary / "metrics.jsonl", metrics.encode())
+            write_file(temporary / "summary.json", json.dumps(result.summary, indent=2, allow_nan=False).encode())
             temporary.chmod(0o755)
             if not final.exists():  # somebody else may have finished the same run
                 temporary.rename(final)
@@ -242,29 +238,20 @@ def _save(result: Result, folder: Path) -> None:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise MinisigError(f"cannot write to {folder}: {error.strerror or error}") from None
-
-
 def _load(job: Job, folder: Path) -> Result:
     """A run that was finished before; its files are checked, for they may be anybody's."""
     path = folder / job.folder
-    config, lines, content = (read_file(path / name) for name in ("config.json", "metrics.jsonl", "summary.json"))
     try:
-        if decode_config(config) != job.config:
-            raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
-        summary = msgspec.json.decode(content, type=dict[str, Any])
-        msgspec.convert(summary, Outcome)
-        msgspec.convert(summary[EXPERIMENTS[job.config.experiment].metric], float)
+        if read_config(path) != job.config:
+            raise DataError(f"{path}: its config.json is not that of the run it is named after")
+        summary, lines = RunFolder(path).summary(), read_file(path / "metrics.jsonl")
+        if summary is None or EXPERIMENTS[job.config.experiment].metric not in summary:
+            raise DataError(f"{path}: there is no summary.json with the result")
         metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in lines.splitlines()]
         msgspec.convert(metrics, list[Logged])
-    except DataError:
-        raise
-    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:
+    except DataError as error:
+        raise DataError(f"{error}; remove the folder") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path}: not a finished run ({error}); remove the folder") from None
     return Result(job, summary, metrics)
 

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -89,6 +90,13 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
         except BaseException:
             executor.shutdown(wait=False)
             raise
+
+
+def place(workers: int | None, scheduler: str | None, *, gpu: bool = False) -> Place:
+    """Where to make the runs: on the cluster, in so many processes, or here."""
+    if scheduler:
+        return partial(cluster, scheduler, gpu=gpu)
+    return partial(processes, workers) if workers else Here
 
 
 def _address(scheduler: str) -> str:

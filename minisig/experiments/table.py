@@ -11,14 +11,24 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from minisig.data.config import Augment
+from minisig.data.config import Augment, DataConfig
+from minisig.errors import require_known
+from minisig.initializers.draws import DRAWS
 from minisig.plugins import Table
-from minisig.training.config import Config, DataConfig, NetworkConfig, OptimizerConfig
+from minisig.training.config import Config, NetworkConfig, OptimizerConfig
 
 Settings = Mapping[str, Any]  # by their names in config.json
 Figure = tuple[float, float | None]  # mean and deviation
 
 PAPER_INITS = ("random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun")
+
+
+METRICS = ("test_error", "test_perplexity")
+
+
+def inits_of(model: str) -> list[str]:
+    """The paper's initializations that this model can have."""
+    return [init for init in PAPER_INITS if model != "lstm" or init in DRAWS]
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,9 @@ class Experiment:
     rows: Mapping[str, Settings] = field(default_factory=dict)  # what it trains beside the initializations
     models: Mapping[str, Settings] = field(default_factory=dict)  # what else another model changes, unless it is given
     paper: Mapping[str, Figure] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_known("metric", self.metric, METRICS)
 
 
 def _paper(*figures: str, **others: str) -> dict[str, Figure]:

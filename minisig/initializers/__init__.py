@@ -34,7 +34,7 @@ Initializer = Callable[[Sequence[int], Sequence[Generator], Inputs, Activation],
 INITIALIZERS: Table[Initializer] = Table(
     "initializers",
     {
-        **{name: partial(ep, draw=draw, radius=radius) for name, (draw, radius) in EP.items()},
+        **{name: partial(ep, init=name) for name in EP},
         "lsuv": lsuv,
         **{name: partial(zero_bias, draw=draw) for name, draw in DRAWS.items()},
     },

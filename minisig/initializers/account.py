@@ -7,7 +7,7 @@ import numpy as np
 
 from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights, activate
 from minisig.theory import output_mean, output_variance
-from minisig.theory.moments import LEAST
+from minisig.theory.moments import LEAST, MOST
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Account:
 def account_for(init: str, weights: Weights, inputs: Inputs, activation: Activation, target: Target) -> Account:
     """Measured on the sample if there is one, else predicted by treating the inputs of each layer as independent."""
     if inputs.sample is None:
-        source = "predicted for independent inputs of mean 0 and variance 1"
+        source = "predicted for independent inputs"
         statistics = _predicted(weights, inputs, activation)
     else:
         source = f"measured on {len(inputs.sample)} inputs"
@@ -87,7 +87,7 @@ def _predicted(weights: Weights, inputs: Inputs, activation: Activation) -> list
     for W, b in weights:
         mu, sigma2 = mean @ W + b, variance @ W**2
         statistics.append((mu, sigma2))
-        u = activation.slope * mu, np.maximum(activation.slope * np.sqrt(sigma2), LEAST)
+        u = np.clip(activation.slope * mu, -MOST, MOST), np.clip(activation.slope * np.sqrt(sigma2), LEAST, MOST)
         mean = activation.centre + activation.scale * (output_mean(*u) - 0.5)
         variance = activation.scale**2 * output_variance(*u)
     return statistics

@@ -42,22 +42,24 @@ def on_ellipse(W: Matrix, variance: Matrix, c: float) -> Matrix:
     return project(W * (length / np.linalg.norm(W, axis=0)), variance, c)
 
 
+def ep_activities(init: str, n: int, activation: Activation) -> Inputs:
+    """What a layer above n of EP's own neurons sees: of sigmoids the mean ½ and the variance k."""
+    k = activation.scale**2 * float(output_variance(0.0, EP[init][1]()))
+    return Inputs(np.full(n, activation.centre), np.full(n, k))
+
+
+def ep_layer(init: str, inputs: Inputs, m: int, rng: Generator, activation: Activation) -> tuple[Matrix, Matrix]:
+    """W (n, m) and b (m,) of m neurons that see such inputs."""
+    draw, radius = EP[init]
+    W = on_ellipse(draw(len(inputs.mean), m, rng), inputs.variance, (radius() / activation.slope) ** 2)
+    return W, -inputs.mean @ W
+
+
 def ep(
-    sizes: Sequence[int],
-    rngs: Sequence[Generator],
-    inputs: Inputs,
-    activation: Activation,
-    *,
-    draw: Draw,
-    radius: Callable[[], float],
+    sizes: Sequence[int], rngs: Sequence[Generator], inputs: Inputs, activation: Activation, *, init: str
 ) -> tuple[Weights, Target]:
-    sigma = radius()
-    c = (sigma / activation.slope) ** 2
-    mean, variance = inputs.mean, inputs.variance
     weights = []
-    for n, m, rng in zip(sizes[:-1], sizes[1:], rngs, strict=True):
-        W = on_ellipse(draw(n, m, rng), variance, c)
-        weights.append((W, -mean @ W))
-        mean = np.full(m, activation.centre)
-        variance = np.full(m, activation.scale**2 * output_variance(0.0, sigma))
-    return weights, Target(mean=0.0, std=sigma / activation.slope)
+    for m, rng in zip(sizes[1:], rngs, strict=True):
+        weights.append(ep_layer(init, inputs, m, rng, activation))
+        inputs = ep_activities(init, m, activation)
+    return weights, Target(mean=0.0, std=EP[init][1]() / activation.slope)

@@ -25,15 +25,13 @@ from scipy.special import expit
 from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import DRAWS, orthogonal, uniform
-from minisig.initializers.ep import EP, on_ellipse
+from minisig.initializers.ep import EP, ep_activities, ep_layer, on_ellipse
 from minisig.initializers.inputs import SIGMOID, Activation, Inputs, Matrix, Target
-from minisig.theory import output_variance
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
 
 MODES = ("recurrent", "joint")
 TOLERANCE, MOST_ROUNDS = 0.02, 20  # of lsuv; through the state the logits are not linear in the weights
-FRESH = 0.5  # the state before the first step
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def initialize_recurrent(
             weights[f"lstm{i}"] = _lstm_cell(init, ([hidden[0], *hidden][i], H), rngs, options.forget_bias)
             continue
         cell, target = _rnn_cell(init, x, inputs if i == 0 else None, H, rngs, options)
-        z, x = unroll(x, cell)
+        z, x = _unroll(x, cell)
         weights[f"rnn{i}"] = cell
         rows.append(_row(f"rnn{i}", (len(cell["Wx"]) + H, H), target, z))
     output, target = _output(init, x, (hidden[-1], vocabulary), next(children))
@@ -89,9 +87,9 @@ def initialize_recurrent(
     return weights, Account(init, f"measured on {sample.shape[0]}×{sample.shape[1]} tokens", rows)
 
 
-def unroll(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
+def _unroll(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
     """Logits and states (T, B, H) of a sigmoid RNN over inputs x (T, B, n), in float64."""
-    z, h = x @ cell["Wx"] + cell["b"], np.full((x.shape[1], len(cell["Wh"])), FRESH)
+    z, h = x @ cell["Wx"] + cell["b"], np.full((x.shape[1], len(cell["Wh"])), SIGMOID.centre)
     states = np.empty_like(z)
     for t in range(len(x)):
         z[t] += h @ cell["Wh"]
@@ -114,18 +112,12 @@ def _rnn_cell(
     cell = {"Wx": draw(n, H, rngs[0]), "Wh": draw(H, H, rngs[1]), "b": np.zeros(H)}
     if init == "lsuv":
         for _ in range(MOST_ROUNDS):
-            variance = unroll(x, cell)[0].var()
+            variance = _unroll(x, cell)[0].var()
             if variance == 0 or abs(variance - 1) < TOLERANCE:
                 break
             cell["Wx"] /= np.sqrt(variance)
             cell["Wh"] /= np.sqrt(variance)
     return cell, Target(std=1.0 if init == "lsuv" else None)
-
-
-def ep_activities(init: str, n: int, activation: Activation) -> Inputs:
-    """What a layer above n of EP's own neurons sees: of a sigmoid the mean ½ and the variance k."""
-    k = activation.scale**2 * float(output_variance(0.0, EP[init][1]()))
-    return Inputs(np.full(n, activation.centre), np.full(n, k))
 
 
 def ep_cell(
@@ -162,10 +154,8 @@ def _lstm_cell(init: str, sizes: tuple[int, int], rngs: tuple[Generator, Generat
 def _output(init: str, h: Matrix, sizes: tuple[int, int], rng: Generator) -> tuple[Params, Target]:
     H, vocabulary = sizes
     if init in EP:
-        draw, radius = EP[init]
-        sigma = radius()
-        W = on_ellipse(draw(H, vocabulary, rng), np.full(H, float(output_variance(0.0, sigma))), sigma**2)
-        return {"W": W, "b": -0.5 * W.sum(axis=0)}, Target(0.0, sigma)
+        W, b = ep_layer(init, ep_activities(init, H, SIGMOID), vocabulary, rng, SIGMOID)
+        return {"W": W, "b": b}, Target(0.0, EP[init][1]())
     W = (orthogonal if init == "lsuv" else DRAWS[init])(H, vocabulary, rng)
     if init == "lsuv":
         variance = (h @ W).var()
@@ -174,6 +164,5 @@ def _output(init: str, h: Matrix, sizes: tuple[int, int], rng: Generator) -> tup
 
 
 def _row(layer: str, shape: tuple[int, int], target: Target, z: Matrix) -> LayerAccount:
-    flat = z.reshape(-1, z.shape[-1])
-    mean, variance = flat.mean(axis=0), flat.var(axis=0)
-    return LayerAccount.of(layer, shape, target, mean, variance)
+    z = z.reshape(-1, z.shape[-1])
+    return LayerAccount.of(layer, shape, target, z.mean(axis=0), z.var(axis=0))

@@ -19,7 +19,9 @@ class Embedding:
 
     def forward(self, tokens: Array, backend: Backend) -> tuple[Array | Lookup, Array]:
         E = self.params["E"]
-        return Lookup(E, tokens) if 4 * len(E) < tokens.size else E[tokens], tokens
+        if 4 * len(E) < tokens.size:
+            return Lookup(E.copy(), tokens), tokens  # E will change while the next layer's gradient is still to be made
+        return E[tokens], tokens
 
     def backward(self, dx: Array | Return, tokens: Array, backend: Backend) -> tuple[None, dict[str, Gradient]]:
         return None, {"E": table_gradient(dx, tokens, self.params["E"])}

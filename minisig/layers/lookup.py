@@ -46,7 +46,8 @@ def affine(x: Array | Lookup, W: Array, b: Array, backend: Backend) -> Array:
     """x W + b, (T, B, n) -> (T, B, m)"""
     if isinstance(x, Lookup):
         return backend.affine(x.E, W, b)[x.tokens]
-    return backend.affine(rows(x), W, b).reshape(*x.shape[:2], -1)
+    z = backend.xp.ascontiguousarray(backend.affine(rows(x), W, b))  # each step is written into on its own
+    return z.reshape(*x.shape[:2], -1)
 
 
 def affine_backward(dz: Array, x: Array | Lookup, W: Array, backend: Backend) -> tuple[Array | Return, Gradient]:
@@ -55,7 +56,7 @@ def affine_backward(dz: Array, x: Array | Lookup, W: Array, backend: Backend) ->
         return backend.matmul(rows(dz), W.T).reshape(x.shape), Outer(rows(x), rows(dz))
     S = backend.xp.zeros((len(x.E), dz.shape[-1]), dtype=dz.dtype)
     backend.scatter_add(S, x.tokens.reshape(-1), rows(dz))
-    return Return(dz, W, S, backend), Summed(x.E, S, lambda: Outer(rows(x.array()), rows(dz)))
+    return Return(dz, W.copy(), S, backend), Summed(x.E, S, lambda: Outer(rows(x.array()), rows(dz)))
 
 
 def table_gradient(dx: Array | Return, tokens: Array, E: Array) -> Gradient:

@@ -9,7 +9,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from minisig.errors import MinisigError
+from minisig.errors import MinisigError, writing
 from minisig.report.figures import require_drawable, save
 
 
@@ -34,9 +34,7 @@ def picture(path: Path, draw: Callable[[], Any]) -> None:
     except MinisigError as error:
         print(f"\n{error}")
         return
-    try:
+    with writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MinisigError(f"cannot write to {path.parent}: {error.strerror or error}") from None
     save(draw(), path)
     print(f"\nThe figure is {path}.")

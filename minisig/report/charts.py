@@ -30,11 +30,8 @@ LAYERS: dict[str, Any] = {"type": "category", "automargin": True}
 NAMES = {
     "train_loss": "training loss",
     "valid_loss": "validation loss",
-    "test_loss": "test loss",
     "valid_error": "validation error %",
-    "test_error": "test error %",
     "valid_recall": "validation recall %",
-    "test_recall": "test recall %",
 }
 
 

@@ -57,7 +57,7 @@ def inspection_text(config: Config, inspection: Inspection, memory: Memory | Non
     return "\n".join(parts)
 
 
-def comparison_text(
+def side_by_side_text(
     config: Config, found: Mapping[str, Inspection], memory: Mapping[str, Memory | None] | None = None
 ) -> str:
     """Gradient norms of several initializations side by side, and a verdict for each."""

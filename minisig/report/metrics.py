@@ -13,7 +13,7 @@ from minisig.training.files import read_file
 
 Means = dict[str, float | None]  # of every layer
 Norms = dict[str, Annotated[float, msgspec.Meta(ge=0)] | None]
-SCALARS = ("train_loss", "valid_loss", "test_loss", "valid_error", "test_error", "valid_recall", "test_recall")
+SCALARS = ("train_loss", "valid_loss", "valid_error", "valid_recall")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -25,11 +25,8 @@ class Line(msgspec.Struct, frozen=True):
     activation_std: Norms = {}
     train_loss: float | None = None
     valid_loss: float | None = None
-    test_loss: float | None = None
     valid_error: float | None = None
-    test_error: float | None = None
     valid_recall: float | None = None
-    test_recall: float | None = None
 
 
 @dataclass(frozen=True)

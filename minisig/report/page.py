@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from minisig import __version__
-from minisig.errors import MinisigError, printable
+from minisig.errors import MinisigError, printable, writing
 from minisig.jsonable import jsonable
 from minisig.report.palette import PALETTE
 from minisig.report.runs import Run, read_paths
 from minisig.report.sections import Section, section
 from minisig.training.files import write_file
 
-PARTS = Path(__file__).parent
+HERE = Path(__file__).parent
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 Repeat = Callable[[Sequence[Run]], Sequence[str]]
 
@@ -43,10 +43,8 @@ def write_report(paths: Sequence[Path], out: Path, repeat: Repeat) -> int:
         for experiment in experiments
     ]
     content = render(sections).encode("utf-8", errors="replace")
-    try:
+    with writing(out):
         write_file(out, content)
-    except OSError as error:
-        raise MinisigError(f"cannot write {out}: {error.strerror or error}") from None
     return len(runs)
 
 
@@ -57,18 +55,18 @@ def render(sections: Sequence[Section]) -> str:
     from plotly.offline import get_plotlyjs
 
     environment = Environment(
-        loader=FileSystemLoader(PARTS),
+        loader=FileSystemLoader(HERE),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,  # but not what is known to be safe
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scripts = [get_plotlyjs(), (PARTS / "page.js").read_text(encoding="utf-8")]
+    scripts = [get_plotlyjs(), (HERE / "page.js").read_text(encoding="utf-8")]
     return environment.get_template("page.html").render(
         sections=sections,
         colours=PALETTE,
-        style=(PARTS / "page.css").read_text(encoding="utf-8"),
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
         scripts=scripts,
         policy=policy(scripts),
         data=embedded(_data(sections)),

@@ -133,6 +133,8 @@ def _failures(folder: Path) -> list[Failure]:
 
 def _read(path: Path, config: Config, row: str) -> Run:
     summary = RunFolder(path).summary()
+    if summary is not None and summary["iterations"] != config.iterations:  # of the run before it was extended
+        summary = None
     if summary is not None:
         summary = {name: value for name, value in summary.items() if value is not None}
         if not summary.keys() & {"test_error", "test_perplexity"} or not summary["layers"]:

@@ -1,7 +1,7 @@
 """What a report says of the runs of one experiment: sentences, tables and charts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -33,7 +33,7 @@ from minisig.report.verdicts import comparison_verdict, run_verdict
 
 MOST_LINES = 20  # of a table behind a chart
 LONGEST = 300  # characters of a setting
-PARTS = {"train": "training", "valid": "validation", "test": "test"}
+PARTS = {"train": "training", "valid": "validation"}  # of the data, that are looked at while training
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Section:
     commands: Sequence[str]
     notes: Sequence[str]
     runs: Table | None = None
-    failures: Sequence[str] = field(default=())
+    failures: Sequence[str] = ()
 
 
 def section(

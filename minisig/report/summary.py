@@ -23,7 +23,8 @@ def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, repor
         "",
         *([verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
         result(summary),
-        f"selected by validation loss {summary['valid_loss']:.4f} at iteration {summary['best_iteration']:,}",
+        f"selected by validation {config.select_by} at iteration {summary['best_iteration']:,}, where the validation "
+        f"loss is {summary['valid_loss']:.4f}",
         f"{summary['seconds']:.1f} s, saved in {folder}{f', see {report} there' if report else ''}",
     ]
     return "\n".join(lines)

@@ -49,7 +49,7 @@ def network(config: Config, *, init: bool = True) -> str:
     """The network in a few words."""
     sizes = config.network.hidden
     alike = len(sizes) > 1 and len(set(sizes)) == 1
-    hidden = f"{len(sizes)} hidden layers of {sizes[0]}" if alike else "hidden " + "-".join(map(str, sizes))
+    hidden = f"{len(sizes)} hidden layers of {sizes[0]}" if alike else "hidden " + ("-".join(map(str, sizes)) or "none")
     data = f"{config.experiment} on {Path(config.data.path).name}" if config.data.path else config.experiment
     words = [data, config.network.init] if init else [data]
     return " · ".join([*words, f"{config.network.model}, {hidden}"])

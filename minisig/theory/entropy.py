@@ -14,14 +14,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erf, lambertw
 
-from minisig.theory.moments import Values, derivative, expectation, positive
+from minisig.theory.moments import Values, derivative, expectation, log_derivative, positive
 
 
 def entropy(mu: Values, sigma: Values) -> Values:
-    """H(y) in nats, by quadrature: with ln g′(z) = −|z| − 2 ln(1 + e^−|z|) nothing over- or underflows."""
-    return _gaussian_entropy(positive(sigma)) + expectation(
-        lambda z: -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), mu, sigma
-    )
+    """H(y) in nats, by quadrature."""
+    return _gaussian_entropy(positive(sigma)) + expectation(log_derivative, mu, sigma)
 
 
 def surrogate(mu: Values, sigma: Values) -> Values:

@@ -52,6 +52,11 @@ def derivative(z: Any) -> Any:
     return expit(z) * expit(-z)
 
 
+def log_derivative(z: Any) -> Any:
+    """ln g′(z) = −|z| − 2 ln(1 + e^−|z|), in which nothing over- or underflows."""
+    return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z)))
+
+
 def density(y: Values, mu: Values = 0.0, sigma: Values = 1.0) -> Values:
     """p_y(y) for 0 < y < 1, and 0 elsewhere."""
     y, mu, sigma = np.asarray(y, dtype=float), np.asarray(mu, dtype=float), positive(sigma)

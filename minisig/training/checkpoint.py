@@ -20,8 +20,7 @@ from minisig.training.evaluate import Score
 from minisig.training.files import read_tensors, write_tensors
 from minisig.training.loop import NOT_YET, Training
 
-NAME = "checkpoint.safetensors"
-
+CHECKPOINT = "checkpoint.safetensors"
 
 Norms = dict[str, float]
 
@@ -41,12 +40,12 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def save_checkpoint(folder: Path, training: Training, position: Position) -> None:
     to_host = training.net.backend.to_host
     arrays = {name: to_host(values) for name, values in _arrays(training).items()}
-    write_tensors(folder / NAME, arrays, {"position": msgspec.json.encode(position).decode()})
+    write_tensors(folder / CHECKPOINT, arrays, {"position": msgspec.json.encode(position).decode()})
 
 
 def load_checkpoint(folder: Path, training: Training) -> Position | None:
     """Bring a training that has not begun to where the checkpoint in `folder` stands; None if there is none yet."""
-    path = folder / NAME
+    path = folder / CHECKPOINT
     if not path.exists():
         return None
     tensors, metadata = read_tensors(path)
@@ -57,7 +56,10 @@ def load_checkpoint(folder: Path, training: Training) -> Position | None:
     if not 0 <= position.best_iteration <= position.iteration <= training.config.iterations or (
         (position.best_score is None) != (position.best_iteration == 0)
     ):
-        raise DataError(f"{path}: iteration {position.iteration} of {training.config.iterations} makes no sense")
+        raise DataError(
+            f"{path}: iteration {position.iteration} of {training.config.iterations}, the best one "
+            f"{position.best_iteration} with {position.best_score}: that makes no sense"
+        )
     layers = {name for name, layer in training.net.layers.items() if layer.params}
     if not layers == position.first.keys() == position.last.keys():
         raise DataError(f"{path}: its gradient norms are not those of the layers {', '.join(sorted(layers))}")

@@ -13,7 +13,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
 class NetworkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    model: str = "mlp"  # or rnn, lstm, or one of run.MODELS
+    model: str = "mlp"  # or rnn, lstm, or one of build.MODELS
     hidden: tuple[Count, ...]
     init: str = "random+ep"
     activation: str = "sigmoid"  # of an mlp
@@ -52,9 +52,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     backend: str = "numpy"
     memory: Positive | None = None  # gigabytes of the device that cupy may take; None for all
     dtype: str = "float32"
-
-
-__all__ = ["Config", "DataConfig", "NetworkConfig", "OptimizerConfig"]
 
 
 # Made at import, under its lock: msgspec prepares a type when it is first used, and two threads that do so at once,

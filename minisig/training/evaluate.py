@@ -16,7 +16,7 @@ class Score:
 
     @property
     def perplexity(self) -> float:
-        return exp(min(self.loss, 700.0))
+        return exp(min(self.loss, 700.0))  # the largest there is is e^709
 
 
 def evaluate(net: Network, part: Part) -> Score:

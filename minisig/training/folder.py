@@ -11,8 +11,7 @@ Every file but the growing metrics.jsonl appears whole or not at all. One proces
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,14 @@ import msgspec
 import numpy as np
 from filelock import FileLock, Timeout
 
-from minisig.errors import DataError, MinisigError, UsageError
+from minisig.errors import DataError, UsageError, writing
 from minisig.jsonable import jsonable
-from minisig.training.checkpoint import Position, save_checkpoint
+from minisig.training.checkpoint import CHECKPOINT, Position, save_checkpoint
 from minisig.training.config import Config
 from minisig.training.files import read_file, write_file, write_tensors
 from minisig.training.loop import Training
+
+FILES = ("config.json", "metrics.jsonl", CHECKPOINT, "best.safetensors", "summary.json")
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -66,30 +67,30 @@ class RunFolder:
 
     def claim(self, config: Config) -> None:
         """Make the folder this run's own, which must not hold another, by writing the configuration."""
-        with self._writing():
+        with writing(self.path):
             if self.numbered:
                 self._make_new()
             else:
                 if self.path.exists() and not self.path.is_dir():
                     raise UsageError(f"{self.path} is a file; choose a folder for the run")
-                self._require_empty()
+                self._require_no_run()
                 self.path.mkdir(parents=True, exist_ok=True)
             self._lock()
-            self._require_empty()  # still, now that nobody else can come in
+            self._require_no_run()  # still, now that nobody else can come in
         self.configure(config)
 
     def reopen(self) -> None:
         """Take the folder of a run that has been begun before."""
         if not (self.path / "config.json").is_file():
             raise UsageError(f"{self.path} holds no run: there is no config.json in it")
-        with self._writing():
+        with writing(self.path):
             self._lock()
             for path in self.path.glob(".*"):  # what a killed process was writing: ours, and safetensors' own
                 if path.name.endswith(".tmp") or path.name.startswith(".tmp"):
                     path.unlink(missing_ok=True)
 
     def configure(self, config: Config) -> None:
-        with self._writing():
+        with writing(self.path):
             write_file(self.path / "config.json", msgspec.json.format(msgspec.json.encode(config)))
 
     def begin(self, training: Training) -> None:
@@ -97,19 +98,19 @@ class RunFolder:
 
     def log(self, record: Mapping[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
-        with self._writing(), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        with writing(self.path), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(jsonable(record), allow_nan=False) + "\n")
 
     def flush_metrics(self) -> int:
         """Bring metrics.jsonl safely to the disk; its size."""
-        with self._writing(), (self.path / "metrics.jsonl").open("a") as file:
+        with writing(self.path), (self.path / "metrics.jsonl").open("a") as file:
             os.fsync(file.fileno())
             return file.tell()
 
     def rewind_metrics(self, size: int) -> None:
         """Forget what was logged after a checkpoint, a line that was cut off in the middle included."""
         path = self.path / "metrics.jsonl"
-        with self._writing(), path.open("a+b") as file:
+        with writing(self.path), path.open("a+b") as file:
             if file.tell() < size:
                 raise DataError(f"{path}: has {file.tell():,} bytes, {size:,} when the checkpoint was written")
             if size and os.pread(file.fileno(), 1, size - 1) != b"\n":
@@ -117,12 +118,12 @@ class RunFolder:
             file.truncate(size)
 
     def checkpoint(self, training: Training, position: Position) -> None:
-        with self._writing():
+        with writing(self.path):
             save_checkpoint(self.path, training, position)
 
     def finish(self, params: Mapping[str, np.ndarray], summary: Mapping[str, Any]) -> None:
         """Write the selected parameters and, last of all, the summary."""
-        with self._writing():
+        with writing(self.path):
             write_tensors(self.path / "best.safetensors", params)
             content = json.dumps(jsonable(summary), indent=2, allow_nan=False)
             write_file(self.path / "summary.json", content.encode())
@@ -145,8 +146,8 @@ class RunFolder:
         if self.lock:
             self.lock.release()
 
-    def _require_empty(self) -> None:
-        if (self.path / "config.json").exists():
+    def _require_no_run(self) -> None:
+        if any((self.path / name).exists() for name in FILES):
             raise UsageError(
                 f"{self.path} already holds a run; choose another folder, or go on with --resume {self.path}"
             )
@@ -170,10 +171,3 @@ class RunFolder:
         except Timeout:
             raise UsageError(f"{self.path} is in use by another process") from None
         self.lock = lock
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise MinisigError(f"cannot write to {self.path}: {error.strerror or error}") from None

@@ -17,7 +17,7 @@ from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import Diverged, UsageError
-from minisig.gradients import clip_factor, evaluated, global_norm, layer_norms
+from minisig.gradients import evaluated, global_norm, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
 from minisig.optimizers import Adam, Momentum, Optimizer
@@ -30,6 +30,7 @@ from minisig.training.schedules import learning_rate
 Record = dict[str, Any]
 
 NOT_YET = Score(loss=float("inf"), error=float("inf"))  # validated
+ACTIVITIES = (*ACTIVATIONS.values(), *CELLS.values())
 DIVERGED = 1e6  # a mean cross-entropy above this, or none at all, ends the run
 
 
@@ -40,6 +41,7 @@ class Training:
         self.net, self.data, self.config = net, data.on(net.backend.xp), config
         self.optimizer = make_optimizer(config.optimizer)
         self.batches = self._batches()
+        self.draws = any(getattr(layer, "draws", False) for layer in net.layers.values())  # a dropout, or the like
         self.iteration = 0
         self.states: States = {}  # of recurrent layers, carried from batch to batch where the data go on
         self.best = {name: w.copy() for name, w in net.params.items()}
@@ -89,15 +91,14 @@ class Training:
 
     def step(self, iteration: int) -> tuple[Trace, dict[str, Array]]:
         """One update; its trace and, if clipping needed them, the norms before clipping, still on the device."""
-        config = self.config
+        config, clip = self.config, self.config.optimizer.clip
         batch = self.batches.at(iteration)
-        rng = stream(config.seed, "dropout", iteration) if config.network.dropout else None
+        rng = stream(config.seed, "dropout", iteration) if self.draws else None
         trace = self.net.trace(batch.x, batch.labels, rng, {} if batch.fresh else self.states)
         self.states = trace.states
         gradients, backend = trace.gradients, self.net.backend
-        if self.optimizer.needs_matrices and config.optimizer.clip:  # once for their norms and for the update
+        if self.optimizer.needs_matrices and clip:  # once for their norms and for the update
             gradients = evaluated(gradients, backend)
-        clip = config.optimizer.clip
         norms = {name: g.norm(backend) for name, g in gradients.items()} if clip else {}
         self.optimizer.update(
             self.net.params,
@@ -111,7 +112,10 @@ class Training:
     def _observe(self, iteration: int, trace: Trace, on_device: dict[str, Array]) -> Record:
         backend = self.net.backend
         norms = on_device or {name: g.norm(backend) for name, g in trace.gradients.items()}
-        activities = {name: y for name, y in trace.outputs.items() if isinstance(self.net.layers[name], ACTIVITIES)}
+        clip = self.config.optimizer.clip
+        activities = {
+            name: trace.outputs[name] for name, layer in self.net.layers.items() if isinstance(layer, ACTIVITIES)
+        }
         means, deviations = [y.mean() for y in activities.values()], [y.std() for y in activities.values()]
         fetched = iter(backend.floats([trace.loss, *norms.values(), *means, *deviations]))  # in one transfer
         loss, norms = next(fetched), {name: next(fetched) for name in norms}
@@ -122,7 +126,7 @@ class Training:
             "train_loss": loss,
             "gradient_norm": layer_norms(norms),
             "gradient_norm_total": total,
-            "gradient_norm_clipped": total * clip_factor(total, self.config.optimizer.clip),
+            "gradient_norm_clipped": total if clip is None else min(total, clip),
             "activation_mean": {name: next(fetched) for name in activities},
             "activation_std": {name: next(fetched) for name in activities},
         }
@@ -160,9 +164,6 @@ class Training:
         return {"valid_loss": score.loss, "valid_error": score.error} | (
             {} if score.recall is None else {"valid_recall": score.recall}
         )
-
-
-ACTIVITIES = (*ACTIVATIONS.values(), *CELLS.values())
 
 
 def make_optimizer(config: OptimizerConfig) -> Optimizer:

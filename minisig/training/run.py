@@ -8,15 +8,10 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from minisig.backends import get_backend
 from minisig.data import Dataset, Split, load
-from minisig.errors import Interrupted, UsageError, require_known
-from minisig.initializers import RecurrentOptions
-from minisig.network import Network, mlp, recurrent
-from minisig.plugins import Table
-from minisig.seeds import stream
+from minisig.errors import Interrupted, UsageError
+from minisig.training.build import build_network
 from minisig.training.checkpoint import Norms, Position, load_checkpoint
 from minisig.training.config import Config
 from minisig.training.evaluate import Score, evaluate
@@ -26,54 +21,16 @@ from minisig.training.loop import Record, Training
 
 Summary = dict[str, Any]
 Watch = Callable[[Record], None]
+Stop = Callable[[], int | None]  # the number of a signal that asks the run to end
 
 TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's train_loss is taken from
-
-# None for our own, which build_network knows; others are made of whatever layers their authors like.
-MODELS: Table[Callable[[Config, Dataset], Network] | None] = Table("models", dict.fromkeys(("mlp", "rnn", "lstm")))
-
-
-def build_network(config: Config, data: Dataset) -> Network:
-    """The network of a configuration, initialized for these data."""
-    wanted, rng = config.network, stream(config.seed, "weights")
-    backend = get_backend(config.backend, config.dtype, config.memory)
-    require_known("model", wanted.model, MODELS)
-    if model := MODELS[wanted.model]:
-        return model(config, data).on(backend)
-    vectors = isinstance(data.train, Split)
-    if vectors != (wanted.model == "mlp"):
-        models = "mlp" if vectors else "rnn or lstm"
-        kind = "vectors" if vectors else "sequences"
-        raise UsageError(f"the data of {data.name} are {kind}: the model must be {models}, got {wanted.model}")
-    if wanted.model == "mlp":
-        return mlp(
-            [data.train.x.shape[1], *wanted.hidden, data.classes],
-            init=wanted.init,
-            rng=rng,
-            x=data.train.x,
-            activation=wanted.activation,
-            dropout=wanted.dropout,
-            backend=backend,
-        )
-    return recurrent(
-        data.classes,
-        wanted.hidden,
-        model=wanted.model,
-        init=wanted.init,
-        rng=rng,
-        tokens=data.train.batches(config.batch_size, config.seed).at(1).x,
-        frequencies=np.bincount(data.train.tokens.reshape(-1), minlength=data.classes),
-        dropout=wanted.dropout,
-        options=RecurrentOptions(wanted.ep_mode, wanted.radius, wanted.input_rms, wanted.forget_bias),
-        backend=backend,
-    )
 
 
 def run(
     config: Config,
-    folder: RunFolder | Path | None = None,
+    folder: RunFolder | Path | str | None = None,
     watch: Watch | None = None,
-    stop: Callable[[], int | None] | None = None,
+    stop: Stop | None = None,
 ) -> Summary:
     """Train as configured, select by validation, test once, and return the summary.
 
@@ -81,7 +38,7 @@ def run(
     is before data and network are ready. `watch` is shown every record. `stop` is asked after every iteration; when it
     gives the number of a signal, the run is saved and ends with Interrupted.
     """
-    folder = RunFolder(folder) if isinstance(folder, Path) else folder
+    folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
     with _blas_threads(config.threads):
         training = _prepare(config)
         if not folder:
@@ -94,19 +51,19 @@ def run(
 
 
 def resume(
-    path: RunFolder | Path,
+    folder: RunFolder | Path | str,
     iterations: int | None = None,
     watch: Watch | None = None,
-    stop: Callable[[], int | None] | None = None,
+    stop: Stop | None = None,
     *,
     backend: str | None = None,
 ) -> Summary:
-    """Go on with the run in the folder `path`, to the same bits as if it had never stopped.
+    """Go on with the run in the folder, to the same bits as if it had never stopped.
 
     A finished run is left as it is, unless `iterations` asks for more of them. On another `backend` it goes on from the
     same numbers, to the same ones but for rounding.
     """
-    folder = path if isinstance(path, RunFolder) else RunFolder(path)
+    folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
     path = folder.path
     try:
         folder.reopen()
@@ -121,6 +78,11 @@ def resume(
         with _blas_threads(config.threads):
             training = _prepare(config)
             position = load_checkpoint(path, training)
+            if summary and not position:
+                raise UsageError(
+                    f"{path} is finished and has no checkpoint to go on from, as runs of a comparison have none: start "
+                    f"a new run"
+                )
             folder.rewind_metrics(position.metrics_bytes if position else 0)
             folder.configure(config)
             return _train(training, folder, position, watch, stop)
@@ -161,7 +123,7 @@ def _train(
     folder: RunFolder | None,
     position: Position | None,
     watch: Watch | None,
-    stop: Callable[[], int | None] | None,
+    stop: Stop | None,
 ) -> Summary:
     config = training.config
     first, last, before = (position.first, position.last, position.seconds) if position else ({}, {}, 0.0)
@@ -218,7 +180,7 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
         "train_loss": evaluate(net, data.train.head(TRAIN_LOSS_ROWS)).loss,
         **_scores("valid", training.best_score, data),
         **_scores("test", evaluate(net, data.test), data),
-        "baselines": data.baselines or {},
+        "baselines": data.baselines,
         "layers": [
             {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last[name]}
             for name, norm in first.items()

@@ -164,3 +164,46 @@ def test_unknown_backends_and_dtypes_are_refused_with_a_suggestion():
 def test_the_complex_backend_exists_for_differentiation_only():
     z = NumpyBackend("complex128").sigmoid(np.array([0.3 + 1e-30j]))
     assert z.imag[0] / 1e-30 == pytest.approx(expit(0.3) * expit(-0.3), rel=1e-15)
+
+
+def test_an_update_refuses_an_array_into_which_it_could_not_write(backend):
+    w, g = np.zeros((3, 4), dtype=backend.dtype), np.ones((4, 3), dtype=backend.dtype)
+    m, v = np.zeros_like(g), np.zeros_like(g)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        backend.add(1.0, g, w.T)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        backend.adam(w.T, m, v, g, 0.1, 0.9, 0.999, 1e-8, 1.0)
+
+
+# Arrays that are gone through in several pieces
+
+
+def test_softmax_of_more_than_one_piece(backend):
+    rng = np.random.default_rng(6)
+    z, labels = draw(rng, (300, 500), backend.dtype), rng.integers(0, 500, 300)
+    losses, dz = backend.softmax_cross_entropy(z, labels)
+    np.testing.assert_allclose(losses, -log_softmax(z, axis=1)[range(300), labels], rtol=tolerance(backend, 500))
+    expected = softmax(z.astype("float64"), axis=1)
+    expected[range(300), labels] -= 1
+    np.testing.assert_allclose(dz, expected / 300, rtol=tolerance(backend, 500), atol=1e-9)
+
+
+def test_adam_of_more_than_one_piece(backend):
+    rng = np.random.default_rng(7)
+    W, m, g = (draw(rng, 70_000, backend.dtype) for _ in range(3))
+    v = draw(rng, 70_000, backend.dtype) ** 2
+    m1, v1 = 0.9 * m + 0.5 * g, 0.99 * v + (0.5 * g) ** 2
+    expected = W - 0.1 * m1 / (np.sqrt(v1) + 1e-3)
+    backend.adam(W, m, v, g, 0.1, 0.9, 0.99, 1e-3, 0.5)
+    for found, right in ((W, expected), (m, m1), (v, v1)):
+        np.testing.assert_allclose(found, right, rtol=tolerance(backend, 50), atol=tolerance(backend, 50))
+
+
+def test_scatter_add_into_a_large_table(backend):
+    rng = np.random.default_rng(8)
+    rows, values = rng.integers(0, 200, 1000), draw(rng, (1000, 3), backend.dtype)
+    table = draw(rng, (200, 3), backend.dtype)
+    expected = table.astype("float64")
+    np.add.at(expected, rows, values)
+    backend.scatter_add(table, rows, values)
+    np.testing.assert_allclose(table, expected, atol=8 * tolerance(backend, 20))

@@ -300,8 +300,8 @@ def test_ctrl_c_ends_it_with_all_its_processes_and_no_traceback(here, workers):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         stdout, stderr = process.communicate(timeout=60)
     wait_until(lambda: not living(process.pid))
-    assert process.returncode == 1
-    assert (stdout, stderr.strip()) == ("", "Aborted!")
+    assert process.returncode == 130
+    assert (stdout, stderr) == ("", "Error: stopped; finished runs are kept in runs, the same command goes on\n")
     assert {path.name for path in (here / "runs").iterdir()} == {path.name for path in finished_runs(here / "runs")}
 
 

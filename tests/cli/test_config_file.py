@@ -170,6 +170,7 @@ def test_data_show_heeds_the_file(here, monkeypatch):
     shown = []
     monkeypatch.setattr(figures, "contact_sheet", lambda config, data: shown.append(config.data.augment))
     monkeypatch.setattr(figures, "save", lambda figure, path: None)
+    monkeypatch.setattr(figures, "require_drawable", lambda path: None)
     (here / "my.toml").write_text("[data.augment]\nalpha = 80\n")
     assert cli("data", "show", "digits", "--config", "my.toml").exit_code == 0
     assert [augment.alpha for augment in shown] == [80.0]
@@ -180,7 +181,7 @@ def test_a_finished_run_is_inspected_without_a_file(here):
     (here / "my.toml").write_text(SMALL)
     result = cli("inspect", "run", "--config", "my.toml")
     assert result.exit_code == 2
-    assert "leave out config" in result.stderr
+    assert "leave out --config" in result.stderr
 
 
 # Files that cannot be

@@ -109,7 +109,7 @@ def small(tmp_path, monkeypatch, serve):
     address = serve(shown)
     public = {name: replace(one, mirrors=(f"{address}/{name}/",)) for name, one in public.items()}
     monkeypatch.setattr("minisig.data.public.PUBLIC", public)
-    monkeypatch.setattr("minisig.data.fetch.RETRIES", 0)
+    monkeypatch.setattr("minisig.data.download.RETRIES", 0)
     return shown
 
 

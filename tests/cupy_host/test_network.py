@@ -16,7 +16,7 @@ from minisig.diagnostics.inspection import inspect_network
 from minisig.diagnostics.memory import remembered
 from minisig.experiments import configure
 from minisig.network import mlp, recurrent
-from minisig.training.run import build_network
+from minisig.training.build import build_network
 
 from .runs import TOLERANCE, agree
 

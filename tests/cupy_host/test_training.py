@@ -14,10 +14,11 @@ from minisig.backends.device import CHECKS
 from minisig.cli import main
 from minisig.data import load
 from minisig.errors import Diverged
+from minisig.training.build import build_network
 from minisig.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from minisig.training.evaluate import evaluate
 from minisig.training.restore import restore
-from minisig.training.run import build_network, run
+from minisig.training.run import run
 
 from .runs import RUNS, TOLERANCE, agree, configured, small, training
 

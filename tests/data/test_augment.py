@@ -20,9 +20,10 @@ from minisig.data.config import Augment
 from minisig.errors import UsageError
 from minisig.experiments import configure
 from minisig.seeds import stream
+from minisig.training.build import build_network
 from minisig.training.evaluate import evaluate
 from minisig.training.loop import Training
-from minisig.training.run import build_network, run
+from minisig.training.run import run
 
 NOTHING = {"alpha": 0.0, "rotation": 0.0, "narrow_rotation": 0.0, "scaling": 0.0}
 WILD = {"alpha": 60.0, "sigma": 0.7, "rotation": 180.0, "scaling": 0.99, "narrow": ()}

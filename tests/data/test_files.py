@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from minisig.data import DataConfig, Dataset, load, load_file
+from minisig.data import DataConfig, load, load_file
 from minisig.errors import DataError
 
 N = 40
@@ -237,15 +237,11 @@ def test_arrays_of_other_names_are_left_alone(tmp_path, save):
 @pytest.mark.parametrize(
     "x", [np.array([[-1.7e308], [1.7e308]] * 20), np.array([[0, 0], [5e-324, 9]] * 20)], ids=["vast", "subnormal"]
 )
-def test_extreme_ranges_are_scaled_without_infinities_or_refused(npz, x):
-    path = npz(x_train=x, y_train=Y)
-    try:
-        data = load_file(path)
-    except DataError as error:
-        assert str(path) in str(error)  # noqa: PT017
-    else:
-        assert np.isfinite(data.train.x).all()
-        assert np.isfinite(data.test.x).all()
+def test_extreme_ranges_are_scaled_to_their_ends(npz, x):
+    data = load_file(npz(x_train=x, y_train=Y))
+    for column in data.train.x.T:
+        assert set(np.unique(column)) <= {-1.0, 1.0, 0.0}
+    assert set(np.unique(data.train.x[:, -1])) == {-1.0, 1.0}
 
 
 # What is wrong with the file
@@ -554,62 +550,6 @@ def test_a_bad_csv_is_refused_with_the_place(raw, text, words):
     assert len(message) < 500
 
 
-# Anything at all
-
-
-def mutated(content, rng):
-    """The content with some bytes overwritten, cut out, doubled or inserted, or its end missing."""
-    content = bytearray(content)
-    for _ in range(rng.integers(1, 4)):
-        start = int(rng.integers(len(content)) if rng.random() < 0.5 else rng.integers(min(200, len(content))))
-        length = int(rng.integers(1, 9))
-        piece = content[start : start + length]
-        junk = bytearray(rng.choice([rng.bytes(length), b"9" * length, b",'(\n\0\xff-e"[:length]]))
-        match rng.integers(5):
-            case 0:
-                content[start : start + length] = junk
-            case 1:
-                content[start : start + length] = b""
-            case 2:
-                content[start:start] = piece
-            case 3:
-                content[start:start] = junk
-            case 4 if rng.random() < 0.3:
-                del content[max(start, 1) :]
-    return bytes(content)
-
-
-def compressed():
-    file = io.BytesIO()
-    np.savez_compressed(file, x_train=X, y_train=Y, x_test=10 * X, y_test=Y)
-    return file.getvalue()
-
-
-MUTANTS = {
-    "npz": (".npz", lambda rng: mutated(GOOD_NPZ, rng)),
-    "compressed npz": (".npz", lambda rng: mutated(compressed(), rng)),
-    "arrays in an npz": (".npz", lambda rng: zipped(x_train=mutated(npy(X), rng), y_train=mutated(npy(Y), rng))),
-    "csv": (".csv", lambda rng: mutated(("a,b,c,label\n" + as_csv()).encode(), rng)),
-}
-
-
-@pytest.mark.parametrize(("suffix", "mutant"), MUTANTS.values(), ids=MUTANTS)
-def test_a_mutated_file_is_read_or_refused_in_one_line_and_nothing_else(raw, suffix, mutant):
-    rng = np.random.default_rng(20)
-    refused, escaped = 0, set()
-    for _ in range(100):
-        path = raw(mutant(rng), suffix)
-        try:
-            data = load_file(path)
-            assert isinstance(data, Dataset)
-            for split in (data.train, data.valid, data.test):
-                assert np.isfinite(split.x).all()
-                assert 0 <= split.y.min() <= split.y.max() < data.classes
-        except DataError as error:
-            refused += 1
-            if str(path) not in str(error) or len(str(error).splitlines()) != 1:
-                escaped.add(f"unkind message: {error}")
-        except Exception as error:  # warnings are errors here
-            escaped.add(f"{type(error).__name__}: {error}")
-    assert not escaped
-    assert refused > 10
+def test_images_of_another_shape_in_another_part_are_refused(npz):
+    x = np.zeros((40, 8, 8))
+    assert "images of shape (4, 16)" in complaint(npz(x_train=x, y_train=Y, x_test=x.reshape(40, 4, 16), y_test=Y))

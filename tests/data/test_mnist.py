@@ -122,3 +122,10 @@ def test_the_real_mnist_has_its_published_statistics():
     counts = np.bincount(np.concatenate([data.train.y, data.valid.y]))
     assert counts.tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert (pixels.std(axis=0) == 0).sum() == 67  # constant pixels, which the ellipse projection must survive
+
+
+def test_a_single_class_is_nothing_to_learn(folder):
+    path, _ = folder
+    (path / "train-labels-idx1-ubyte").write_bytes(idx(np.full(12, 3)))
+    with pytest.raises(DataError, match="all training labels are 3; at least two classes"):
+        read(path)

@@ -51,6 +51,13 @@ def test_a_limited_vocabulary_keeps_the_most_frequent_words(folder):
     assert words(data, "train", vocabulary)[:5] == ["<eos>", "the", "cat", "<unk>", "<eos>"]
 
 
+@pytest.mark.parametrize("train", ["the the the cat cat dog\n", "the <unk> <unk> the the\n<unk> cat cat\n"])
+def test_the_limit_falls_on_a_special_word_and_both_are_kept(folder, train):
+    data = read(folder(train=train), vocabulary=3)
+    assert data.classes == 3
+    assert len(set(data.train.tokens)) == 3
+
+
 def test_a_text_that_brings_its_own_unk_needs_no_other(folder):
     data = read(folder(train="a <unk> b\na c\n", valid="a\n", test="z\n"))
     assert data.classes == 5  # a b c <unk> <eos>

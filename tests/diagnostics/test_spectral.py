@@ -37,3 +37,11 @@ def test_small_matrices_are_exact():
 
 def test_a_zero_matrix_has_norm_zero():
     assert spectral_norms(np.zeros((200, 200)))[0] == 0
+
+
+@pytest.mark.parametrize("size", [3, EXACT + 10])
+def test_what_is_not_finite_has_no_norm(size):
+    W = np.ones((size, size))
+    assert np.isnan(spectral_norms(W, np.full((2, size), np.inf))).all()
+    W[0, 0] = np.nan
+    assert np.isnan(spectral_norms(W)).all()

@@ -10,8 +10,8 @@ from scipy.special import expit
 from minisig import activation_statistics, mlp, recurrent
 from minisig.data import load
 from minisig.experiments import configure
-from minisig.theory import derivative, entropy
-from minisig.training.run import build_network
+from minisig.theory import derivative, entropy, surrogate
+from minisig.training.build import build_network
 
 
 def explicit(net, x, labels, samples):
@@ -136,3 +136,12 @@ def test_the_deep_network_on_mnist_tells_the_papers_story():
     assert 0.2 < share["ortho+ep"] < 5
     assert max(share["ortho"], share["glorot"]) < 1e-2
     assert share["lecun"] < 1e-3
+
+
+def test_of_exploded_logits_the_entropy_is_still_told():
+    net = mlp([2, 5, 2], dtype="float64")
+    net.params["dense0.W"] *= 1e9
+    x = np.random.default_rng(0).standard_normal((50, 2))
+    (row,) = activation_statistics(net.trace(x, np.zeros(50, dtype=int)))
+    assert row.logit_std > 1e5
+    assert row.theory_entropy == pytest.approx(surrogate(row.logit_mean, row.logit_std))

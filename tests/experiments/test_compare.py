@@ -1,5 +1,6 @@
 """A comparison is the same table wherever its runs are made, and no finished run is ever repeated."""
 
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -18,11 +19,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import minisig.experiments.compare as module
 from minisig.errors import DataError, Diverged, MinisigError, UsageError
-from minisig.experiments import configure
-from minisig.experiments.compare import Job, Result, compare, plan, train
+from minisig.experiments import EXPERIMENTS, configure
+from minisig.experiments.compare import Job, Result, compare, every_row, plan, train
 from minisig.experiments.executors import Here, processes
 from minisig.training.config import Config
-from minisig.training.run import run
+from minisig.training.run import resume, run
 
 FILES = {"config.json", "metrics.jsonl", "summary.json"}
 
@@ -492,12 +493,32 @@ def test_own_rows_of_an_experiment_heed_the_settings_given():
         ("copy-memory", ["lstm"], {"network.model": "rnn"}, "network.model is what the rows"),
         ("mnist-deep", ["scaled-tanh"], {"network.activation": "sigmoid"}, "network.activation is what the rows"),
         ("xor", ["lecun"], {"iterations": 0}, "iterations"),
-        pytest.param(
-            *("xor", ["lecun"], {"seed": 5}, "seed"),
-        ),
+        ("xor", ["lecun"], {"seed": 5}, "seed"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(experiment, rows, settings, message):
     with pytest.raises(UsageError) as raised:
         plan(experiment, rows, 1, settings)
     assert message in str(raised.value)
+
+
+def test_a_run_of_a_comparison_is_not_gone_on_with_for_it_would_be_lost(tmp_path):
+    (job,) = plan("xor", ["lecun"], 1, {"iterations": 2, "threads": 1})
+    compare([job], tmp_path, Here)
+    with pytest.raises(UsageError, match="no checkpoint to go on from"):
+        resume(tmp_path / job.folder, iterations=4)
+    assert compare([job], tmp_path, Here).rows[0].results
+
+
+def test_a_comparison_by_what_the_data_do_not_give_is_a_failure_with_a_reason(tmp_path):
+    settings = {"iterations": 1, "data.source": "copy-memory", "data.delay": 2, "network.hidden": [3], "threads": 1}
+    jobs = plan("digits", ["lecun"], 1, settings | {"network.model": "rnn"})
+    (failure,) = compare(jobs, tmp_path, Here).failures
+    assert str(failure) == "digits compares test_error, which copy-memory does not give"
+
+
+def test_all_rows_of_an_lstm_are_those_it_can_have(monkeypatch):
+    lstm = EXPERIMENTS["copy-memory"]
+    config = msgspec.structs.replace(lstm.config, network=msgspec.structs.replace(lstm.config.network, model="lstm"))
+    monkeypatch.setitem(EXPERIMENTS, "other", dataclasses.replace(lstm, config=config, rows={}))
+    assert every_row("other", None) == ["ortho", "glorot", "lecun"]

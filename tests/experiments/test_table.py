@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from minisig.errors import UsageError
-from minisig.experiments import EXPERIMENTS, PAPER_INITS, configure, settings
+from minisig.experiments import EXPERIMENTS, PAPER_INITS, Experiment, configure, settings
 from minisig.experiments.compare import every_row, plan
 from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config
@@ -35,10 +35,15 @@ def test_overrides_replace_just_the_fields_they_name():
         ({"optimizer.learning_rate": -1.0}, r"\$\.optimizer\.learning_rate"),
         ({"optimizer.name": "sgd"}, r"\$\.optimizer\.name"),
         ({"network.hidden": [10, 0]}, r"\$\.network\.hidden"),
-        ({"optimizer.rate": 0.1}, "unknown field `rate`"),
+        ({"optimizer.rate": 0.1}, "unknown setting of optimizer 'rate'"),
         ({"optimiser.rate": 0.1}, "unknown setting 'optimiser.rate'"),
         ({"seed.x": 1}, "unknown setting 'seed.x'"),
         ({"threads": 0}, r"\$\.threads"),
+        ({"iteration": 5}, "Did you mean 'iterations'"),
+        ({"data.augment": {"beta": 1}}, "unknown field `beta`"),
+        ({"data.augment.alhpa": 1}, "Did you mean 'alpha'"),
+        ({"data.path": ""}, r"\$\.data\.path"),
+        ({"optimizer": {"learning_rate": float("inf")}}, "optimizer.learning_rate: expected a finite number"),
     ],
 )
 def test_a_wrong_setting_is_refused_by_name(overrides, message):
@@ -128,12 +133,32 @@ def test_all_rows_of_an_experiment_can_be_planned(name, model, rows):
         assert network.activation == ("scaled-tanh" if job.row == "scaled-tanh" else "sigmoid")
 
 
-def test_an_lstm_has_as_many_parameters_as_the_rnn():
-    for name, hidden in {"copy-memory": (52,), "ptb": (190,), "ptb-dropout": (190,)}.items():
-        (job,) = plan(name, ["lstm"], 1, {})
-        assert job.config.network.hidden == hidden
+@pytest.mark.parametrize(("name", "vocabulary"), [("copy-memory", 10), ("ptb", 10_000), ("ptb-dropout", 10_000)])
+def test_an_lstm_has_as_many_parameters_as_the_rnn(name, vocabulary):
+    rnn, lstm = (job.config.network.hidden[0] for job in plan(name, ["lecun", "lstm"], 1, {}))
+
+    def parameters(H, gates):
+        return 2 * vocabulary * H + vocabulary + gates * (2 * H * H + H)
+
+    assert parameters(lstm, 4) == pytest.approx(parameters(rnn, 1), rel=0.05)
 
 
 def test_an_unknown_experiment_has_no_rows():
     with pytest.raises(UsageError, match="Did you mean 'xor'"):
         every_row("xro", None)
+
+
+def test_a_configuration_keeps_nothing_of_what_it_was_given():
+    mine = {"learning_rate": 0.5}
+    configure("digits", {"optimizer": mine, "optimizer.clip": 3.0})
+    assert mine == {"learning_rate": 0.5}
+
+
+def test_data_are_found_from_wherever_a_run_is_resumed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert configure("digits", {"data.path": "mine.csv"}).data.path == str(tmp_path / "mine.csv")
+
+
+def test_an_experiment_is_compared_by_a_metric_there_is():
+    with pytest.raises(UsageError, match="unknown metric 'test_recall'"):
+        Experiment(EXPERIMENTS["digits"].config, metric="test_recall")

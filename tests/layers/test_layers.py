@@ -79,10 +79,11 @@ def test_backward_equals_complex_step_differentiation(name, x):
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_remembers_nothing_between_calls(name, x):
-    layer = make(name)
+    layer, x_before = make(name), x.copy()
     y, cache = forward(layer, x)
+    y_before = y.copy()
     dx, _ = layer.backward(y, cache, BACKEND)
-    x_before, y_before, dx_before = x.copy(), y.copy(), dx.copy()
+    dx_before = dx.copy()
     forward(layer, -3 * x)
     again, _ = layer.backward(y, cache, BACKEND)
     np.testing.assert_array_equal(again, dx_before)

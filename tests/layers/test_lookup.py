@@ -8,6 +8,7 @@ from minisig.gradients import Outer, Rows, Summed
 from minisig.layers import Embedding
 from minisig.layers.lookup import Lookup
 from minisig.network import Network, recurrent
+from minisig.optimizers import Adam, Momentum
 
 V, H, T, B = 5, 7, 6, 8
 
@@ -74,3 +75,38 @@ def test_layers_that_know_nothing_of_lookups_get_arrays():
     trace = net.trace(tokens, tokens, np.random.default_rng(1))
     assert type(trace.gradients["rnn0.Wx"]) is Outer
     assert trace.outputs["embedding"].shape == (T, B, H)
+
+
+@pytest.mark.parametrize("optimizer", [Momentum, Adam])
+def test_training_is_the_same_though_parameters_change_while_gradients_are_still_to_be_made(pair, optimizer):
+    net, twin, tokens, labels = pair
+    twin = twin.on(net.backend)
+    for one in (net, twin):
+        make = optimizer()
+        for _ in range(3):
+            gradients = one.trace(tokens, labels).gradients
+            make.update(one.params, gradients, one.backend, learning_rate=0.1)
+    for name, w in net.params.items():
+        np.testing.assert_allclose(w, twin.params[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_a_trace_does_not_change_with_the_parameters(pair):
+    net, _, tokens, labels = pair
+    trace = net.trace(tokens, labels)
+    before = net.trace(tokens, labels)
+    expected = {name: before.outputs[name].copy() for name in before.outputs}, before.gradient_norms()
+    expected_deltas = {name: before.deltas[name].copy() for name in before.deltas}
+    for w in net.params.values():
+        w *= 2
+    assert trace.gradient_norms() == pytest.approx(expected[1])
+    for name in net.layers:
+        np.testing.assert_array_equal(trace.outputs[name], expected[0][name])
+        np.testing.assert_array_equal(trace.deltas[name], expected_deltas[name])
+
+
+def test_arrays_are_made_however_one_asks_for_them(pair):
+    net, _, tokens, labels = pair
+    outputs = net.trace(tokens, labels).outputs
+    for one in (outputs.get("embedding"), dict(outputs)["embedding"], next(iter(outputs.values()))):
+        assert isinstance(one, np.ndarray)
+    assert len(outputs) == len(net.layers)

@@ -225,3 +225,12 @@ def test_dropout_leaves_the_recurrent_connections_alone(text):
     trace = net.trace(tokens, labels, np.random.default_rng(0))
     assert (trace.outputs["dropout1"] == 0).mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(9 * 4 * 50))
     assert (trace.caches["rnn0"].h > 0).all()  # what the layer hands to its own next step was never silenced
+
+
+@pytest.mark.parametrize("model", ["rnn", "lstm"])
+def test_a_wide_layer_on_a_short_window_is_the_same_as_on_part_of_a_long_one(model):
+    """Few rows by a large matrix are stored by columns, and yet each step is written into on its own."""
+    net = recurrent(3000, [1100], model=model, init="glorot")
+    tokens = np.random.default_rng(0).integers(0, 3000, (300, 2))
+    short, long = net.forward(tokens[:3]), net.forward(tokens)[:3]
+    np.testing.assert_allclose(short, long, atol=1e-4)

@@ -19,7 +19,7 @@ from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import DataError, Diverged, Interrupted, UsageError
 from minisig.experiments import configure
 from minisig.network import mlp
-from minisig.training.checkpoint import NAME
+from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_tensors, write_tensors
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Training
@@ -52,10 +52,10 @@ def xor():
 
 def edit(folder, change):
     """Rewrite the checkpoint with arrays or metadata changed."""
-    tensors, metadata = read_tensors(folder / NAME)
+    tensors, metadata = read_tensors(folder / CHECKPOINT)
     position = json.loads(metadata["position"])
     change(tensors, position)
-    save_file(tensors, folder / NAME, {"position": json.dumps(position)})
+    save_file(tensors, folder / CHECKPOINT, {"position": json.dumps(position)})
 
 
 # The same bits
@@ -290,7 +290,7 @@ def test_a_weight_that_is_not_finite_ends_the_run_and_the_last_good_checkpoint_s
     assert "diverged at iteration 8" in str(caught.value)
     assert f"first seen in {name}" in str(caught.value)
     assert "lower the learning rate, now 0.05" in str(caught.value)
-    assert contents(tmp_path)[NAME] == good[NAME]
+    assert contents(tmp_path)[CHECKPOINT] == good[CHECKPOINT]
     assert standing(config, tmp_path) == 7
     assert not (tmp_path / "summary.json").exists()
 
@@ -317,12 +317,12 @@ def test_a_run_that_diverged_can_be_resumed_from_its_last_good_checkpoint(tmp_pa
     assert difference(tmp_path / "run", reference) == ""
 
 
-@pytest.mark.parametrize(("rate", "what"), [(1e30, "loss"), (1e300, "loss")])
-def test_a_loss_without_bounds_ends_the_run_with_where_it_was_seen(tmp_path, rate, what):
+@pytest.mark.parametrize("rate", [1e30, 1e300])
+def test_a_loss_without_bounds_ends_the_run_with_where_it_was_seen(tmp_path, rate):
     config = configure("digits", {"optimizer.learning_rate": rate, "optimizer.warmup": 0, "log_every": 1})
-    with pytest.raises(Diverged, match=rf"diverged at iteration 2: {what} .*lower the learning rate, now 1e\+"):
+    with pytest.raises(Diverged, match=r"diverged at iteration 2: loss .*lower the learning rate, now 1e\+"):
         run(config, tmp_path)
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / CHECKPOINT).exists()
 
 
 def test_data_that_lead_to_nan_at_once_are_blamed_before_the_learning_rate(monkeypatch):
@@ -450,11 +450,11 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path, xor):
 )
 def test_what_is_no_checkpoint_is_refused(tmp_path, xor, content):
     begun(xor, tmp_path, 7)
-    (tmp_path / NAME).unlink()
+    (tmp_path / CHECKPOINT).unlink()
     if content is None:
-        (tmp_path / NAME).mkdir()
+        (tmp_path / CHECKPOINT).mkdir()
     else:
-        (tmp_path / NAME).write_bytes(content)
+        (tmp_path / CHECKPOINT).write_bytes(content)
     with pytest.raises(DataError, match=r"checkpoint\.safetensors"):
         resume(tmp_path)
 
@@ -470,7 +470,7 @@ class Payload:
         return os.mkdir, (str(self.path),)
 
 
-@pytest.mark.parametrize("name", [NAME, "config.json", "metrics.jsonl", "best.safetensors", "summary.json"])
+@pytest.mark.parametrize("name", [CHECKPOINT, "config.json", "metrics.jsonl", "best.safetensors", "summary.json"])
 def test_no_file_of_a_run_is_unpickled(tmp_path, xor, name):
     folder = begun(xor, tmp_path / "run", 7)
     (folder / name).write_bytes(pickle.dumps(Payload(tmp_path / "executed")))

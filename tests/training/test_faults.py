@@ -88,7 +88,7 @@ def test_a_run_that_could_not_be_begun_can_be_begun_later(tmp_path, config):
         disk, folder = Disk(tmp_path / str(n), n), tmp_path / str(n)
         with pytest.raises(MinisigError, match=os.strerror(errno.ENOSPC)) as caught:
             disk.under(lambda folder=folder: run(config, folder))
-        assert "config.json" not in caught.value.args
+        assert str(folder) in str(caught.value)
         if (folder / "config.json").exists():
             break
         run(config, folder)

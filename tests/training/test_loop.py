@@ -6,9 +6,11 @@ import pytest
 from minisig.errors import Diverged
 from minisig.experiments import configure
 from minisig.gradients import global_norm
+from minisig.layers import Dropout
+from minisig.network import Network
+from minisig.training.build import build_network
 from minisig.training.evaluate import evaluate
 from minisig.training.loop import Training
-from minisig.training.run import build_network
 
 
 def training(digits, **overrides):
@@ -97,7 +99,9 @@ def test_dropout_is_drawn_anew_at_every_iteration_and_off_in_validation(digits):
     run = training(digits, network__dropout=0.5)
     first, _ = run.step(1)
     list(run)
-    assert evaluate(run.net, digits.valid) == evaluate(run.net, digits.valid)
+    plain = training(digits).net
+    plain.load(run.net.params)
+    assert evaluate(run.net, digits.valid) == evaluate(plain, digits.valid)
     # The same iteration draws the same masks, whatever was drawn in between.
     twin = training(digits, network__dropout=0.5)
     again, _ = twin.step(1)
@@ -113,3 +117,11 @@ def test_evaluation_in_pieces_is_evaluation_of_the_whole(digits):
     score = evaluate(net, digits.train)  # 1,197 rows: two pieces
     assert score.loss == pytest.approx(losses.mean(), rel=1e-6)
     assert score.error == pytest.approx(100 * (z.argmax(axis=1) != digits.train.y).mean())
+
+
+def test_dropout_acts_in_a_network_of_ones_own_whatever_the_configuration_says(digits):
+    plain = training(digits).net
+    layers = [*plain.layers.items()]
+    net = Network([layers[0], ("mine", Dropout(0.5)), *layers[1:]], plain.backend)
+    trace, _ = Training(net, digits, configure("digits", {"network.hidden": [30]})).step(1)
+    assert 0.4 < (trace.outputs["mine"] == 0).mean() < 0.6

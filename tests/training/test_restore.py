@@ -12,6 +12,7 @@ from minisig.cli import main
 from minisig.errors import DataError
 from minisig.experiments import configure
 from minisig.training.evaluate import evaluate
+from minisig.training.folder import RunFolder
 from minisig.training.restore import restore
 from minisig.training.run import run
 
@@ -118,3 +119,9 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_unread(finished, name):
     os.mkfifo(folder / name)
     with pytest.raises(DataError, match=f"{name}: not a file"):
         restore(folder)
+
+
+def test_a_run_without_its_result_says_how_to_get_there(tmp_path):
+    RunFolder(tmp_path).claim(configure("xor"))
+    with pytest.raises(DataError, match=f"minisig train --resume {tmp_path}"):
+        restore(tmp_path)

@@ -11,8 +11,9 @@ from safetensors.numpy import load_file
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import configure
 from minisig.training.files import read_config
-from minisig.training.folder import RunFolder
-from minisig.training.run import run
+from minisig.training.folder import FILES, RunFolder
+from minisig.training.restore import restore
+from minisig.training.run import resume, run
 
 
 @pytest.mark.parametrize("init", ["random+ep", "ortho+ep"])
@@ -79,7 +80,7 @@ def test_a_folder_with_a_run_is_left_alone(tmp_path):
 
 def test_a_write_that_fails_leaves_no_half_file_under_the_right_name(tmp_path, monkeypatch):
     folder = RunFolder(tmp_path)
-    folder.claim(b"{}")
+    folder.claim(configure("xor"))
 
     def full(path, target):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -94,5 +95,19 @@ def test_a_write_that_fails_leaves_no_half_file_under_the_right_name(tmp_path, m
 def test_numbered_folders_are_new_ones(tmp_path):
     folders = [RunFolder(tmp_path / "runs" / "a", numbered=True) for _ in range(3)]
     for folder in folders:
-        folder.claim(b"{}")
+        folder.claim(configure("xor"))
     assert [folder.path.name for folder in folders] == ["a", "a-2", "a-3"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_with_anything_of_a_run_in_it_is_not_taken_for_another(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(UsageError, match="already holds a run"):
+        RunFolder(tmp_path).claim(configure("xor"))
+
+
+def test_folders_may_be_named_by_strings(tmp_path):
+    config = configure("xor", {"iterations": 2})
+    summary = run(config, str(tmp_path / "run"))
+    assert resume(str(tmp_path / "run")) == summary
+    assert restore(str(tmp_path / "run"))[0] == config

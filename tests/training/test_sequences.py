@@ -9,15 +9,16 @@ from click.testing import CliRunner
 
 from minisig.backends import get_backend
 from minisig.cli import main
-from minisig.data import Dataset
+from minisig.data import Dataset, load
 from minisig.data.sequences import Text
 from minisig.diagnostics.memory import remembered, sensitivity, states_before_recall
 from minisig.errors import UsageError
 from minisig.experiments import configure
 from minisig.network import recurrent
+from minisig.training.build import build_network
 from minisig.training.evaluate import evaluate
 from minisig.training.loop import Training
-from minisig.training.run import build_network, load, run
+from minisig.training.run import run
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ def test_inspect_tells_what_an_untrained_network_remembers():
     [
         (["--set", "data.delay"], ["NAME=VALUE"]),
         (["--set", "data.delay=0"], ["$.data.delay"]),
-        (["--set", "data.dely=5"], ["unknown field `dely`"]),
+        (["--set", "data.dely=5"], ["unknown setting of data 'dely'. Did you mean 'delay'?"]),
         (["--model", "gru"], ["unknown model 'gru'"]),
         (["--model", "lstm", "--init", "random+ep"], ["for an LSTM"]),
         (["--set", "network.ep_mode=both"], ["$.network.ep_mode"]),

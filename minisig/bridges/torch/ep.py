@@ -12,9 +12,9 @@ from minisig.bridges.torch.cells import Cell, cells_of, host, input_weights
 from minisig.errors import UsageError, require_known
 from minisig.gradients import rows
 from minisig.initializers.account import Account, LayerAccount
-from minisig.initializers.ep import EP, on_ellipse
+from minisig.initializers.ep import EP, ep_activities, ep_layer
 from minisig.initializers.inputs import SIGMOID, TANH, Activation, Inputs, Matrix, Target
-from minisig.initializers.recurrent import Params, RecurrentOptions, ep_activities, ep_cell
+from minisig.initializers.recurrent import Params, RecurrentOptions, ep_cell
 from minisig.layers import RNN, Dense
 
 ACTIVATIONS: dict[Any, Activation] = {nn.Sigmoid: SIGMOID, nn.Tanh: TANH}
@@ -83,10 +83,8 @@ def _drawn(init: str, layer: Neurons, inputs: Inputs, rng: np.random.Generator) 
     m = len(cell.biases[0])
     if cell.ours is RNN:
         return ep_cell(init, inputs, m, rng.spawn(2), RecurrentOptions(), activation)
-    draw, radius = EP[init]
-    std = radius() / activation.slope
-    W = on_ellipse(draw(cell.inputs, m, *rng.spawn(1)), inputs.variance, std**2)
-    return {"W": W, "b": -inputs.mean @ W}, Target(0.0, std)
+    W, b = ep_layer(init, inputs, m, rng.spawn(1)[0], activation)
+    return {"W": W, "b": b}, Target(0.0, EP[init][1]() / activation.slope)
 
 
 def _predicted(init: str, params: Params, inputs: Inputs, activation: Activation) -> tuple[Matrix, Matrix]:

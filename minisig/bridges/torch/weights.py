@@ -90,6 +90,4 @@ def _matched(net: Network, module: Any) -> Iterator[tuple[str, Any, Cell]]:
         need, have = ({key: w.shape for key, w in params.items()} for params in (layer.params, cell.read()))
         if need != have:
             raise UsageError(f"{name} has the shapes {need}, the module's {cell.name} in our order {have}")
-        if isinstance(layer, RNN) and layer.h0 != 0.5:
-            raise UsageError(f"{name} starts from {layer.h0:g}; torch's start means ½ here")
         yield name, layer, cell

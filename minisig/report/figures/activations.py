@@ -1,11 +1,10 @@
-"""Mean ± deviation of every layer's activities over the iterations (paper, figures 5 and 6)."""
+"""Mean ± deviation of every layer's activities over the iterations (paper, figures 6 and 7)."""
 
 from typing import Any
 
-import numpy as np
-
 from minisig.report.figures.canvas import LONGEST, SMALL_TEXT, over_iterations
 from minisig.report.metrics import Metrics
+from minisig.report.thinning import spread
 
 MOST_LAYERS = 8
 COLUMNS = 4
@@ -13,7 +12,7 @@ COLUMNS = 4
 
 def draw_activations(figure: Any, metrics: Metrics, colour: str) -> None:
     """A small panel for each layer, input first; of too many, some that are evenly spread, the first and the last."""
-    chosen = np.unique(np.linspace(0, len(metrics.activities) - 1, MOST_LAYERS).round().astype(int))
+    chosen = spread(len(metrics.activities), MOST_LAYERS)
     columns = min(COLUMNS, len(chosen))
     panels = figure.subplots(-(-len(chosen) // columns), columns, sharex=True, sharey=True, squeeze=False)
     for axes, layer in zip(panels.flat, chosen, strict=False):

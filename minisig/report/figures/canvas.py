@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.errors import MinisigError, UsageError
+from minisig.errors import MinisigError, UsageError, writing
 from minisig.report.palette import colours
 from minisig.training.files import write_file
 
@@ -32,10 +32,8 @@ def save(figure: Any, path: Path) -> None:
     require_drawable(path)
     content = BytesIO()
     figure.savefig(content, format=path.suffix[1:].lower(), dpi=150)
-    try:
+    with writing(path):
         write_file(path, content.getvalue())
-    except OSError as error:
-        raise MinisigError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def require_drawable(path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from minisig.experiments.compare import Comparison, curves
 from minisig.report.figures.canvas import line_styles, new_figure, over_losses
 
-LOSSES = {"train_loss": "training loss", "valid_loss": "validation loss", "test_loss": "test loss"}
+LOSSES = {"train_loss": "training loss", "valid_loss": "validation loss"}
 
 
 def learning_curves(comparison: Comparison) -> Any:

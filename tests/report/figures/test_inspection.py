@@ -15,7 +15,7 @@ from minisig.report.figures.activations import draw_activations
 from minisig.report.figures.bounds import LINES, draw_bounds
 from minisig.report.metrics import read_metrics
 from minisig.report.palette import COLOURS
-from minisig.training.run import build_network
+from minisig.training.build import build_network
 
 pytest.importorskip("matplotlib")
 

@@ -1,0 +1,57 @@
+"""What was measured, with the command that did it and the machine it ran on: results/NAME.json."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from minisig import __version__
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def save(name: str, command: str, **content: Any) -> None:
+    """Write results/NAME.json; its content may be about another machine if it has a "machine" of its own."""
+    path = RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"command": command, "machine": machine(), **content}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    print(f"{path.name} written; now: python -m benchmarks.readme")
+
+
+def read(name: str) -> Any:
+    """What is in results/NAME.json; None if there is none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def unwrapped(text: str) -> str:
+    """For a command's help, whose lines click would otherwise join."""
+    return "\n\n".join(f"\b\n{part}" for part in text.strip().split("\n\n"))
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """In Markdown; the first row is the head."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def machine() -> dict[str, str | int | None]:
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy")},
+        "minisig": __version__,
+    }
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,55 @@
+"""The network that a configuration asks for."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from minisig.backends import get_backend
+from minisig.data import Dataset, Split
+from minisig.errors import UsageError, require_known
+from minisig.initializers import RecurrentOptions
+from minisig.network import Network, mlp, recurrent
+from minisig.plugins import Table
+from minisig.seeds import stream
+from minisig.training.config import Config
+
+# None for our own, which build_network knows; others are made of whatever layers their authors like.
+MODELS: Table[Callable[[Config, Dataset], Network] | None] = Table("models", dict.fromkeys(("mlp", "rnn", "lstm")))
+
+
+def build_network(config: Config, data: Dataset) -> Network:
+    """The network of a configuration, initialized for these data."""
+    wanted, rng = config.network, stream(config.seed, "weights")
+    backend = get_backend(config.backend, config.dtype, config.memory)
+    require_known("model", wanted.model, MODELS)
+    if model := MODELS[wanted.model]:
+        return model(config, data).on(backend)
+    vectors = isinstance(data.train, Split)
+    if vectors != (wanted.model == "mlp"):
+        models = "mlp" if vectors else "rnn or lstm"
+        kind = "vectors" if vectors else "sequences"
+        raise UsageError(f"the data of {data.name} are {kind}: the model must be {models}, got {wanted.model}")
+    if wanted.model == "mlp":
+        return mlp(
+            [data.train.x.shape[1], *wanted.hidden, data.classes],
+            init=wanted.init,
+            rng=rng,
+            x=data.train.x,
+            activation=wanted.activation,
+            dropout=wanted.dropout,
+            backend=backend,
+        )
+    if wanted.activation != "sigmoid":
+        raise UsageError(f"network.activation {wanted.activation} is for an mlp; leave it out for the {wanted.model}")
+    return recurrent(
+        data.classes,
+        wanted.hidden,
+        model=wanted.model,
+        init=wanted.init,
+        rng=rng,
+        tokens=data.train.batches(config.batch_size, config.seed).at(1).x,
+        frequencies=np.bincount(data.train.tokens.reshape(-1), minlength=data.classes),
+        dropout=wanted.dropout,
+        options=RecurrentOptions(wanted.ep_mode, wanted.radius, wanted.input_rms, wanted.forget_bias),
+        backend=backend,
+    )
