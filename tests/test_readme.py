@@ -1,11 +1,15 @@
 """The README is true: its Python runs, its tables are those of benchmarks/results, its links to the package hold."""
 
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
 
 import minisig
+from benchmarks.readme import rendered
+from minisig.cli import main
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -14,6 +18,27 @@ def test_the_first_screen_has_exactly_two_set_up_commands():
     first_screen = README.split("\n## ")[0]
     commands = re.findall(r"^    (python3 -m venv .*)$", first_screen, re.MULTILINE)
     assert [command.rpartition("/")[2] for command in commands] == ["minisig train", "pytest"]
+
+
+def test_the_tables_are_those_of_the_results():
+    assert rendered(README) == README
+
+
+COMMANDS = [
+    line
+    for line in re.findall(r"^    (minisig [^#\n]*?)(?: {2,}.*|#.*)?$", README, re.MULTILINE)
+    if not re.search(r"[\[|]|\.\.\.|COMMAND|EXPERIMENT", line)
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_are_there_with_their_options(line):
+    _, *words = shlex.split(line)
+    command = main
+    while isinstance(command, click.Group):
+        name, command, words = command.resolve_command(click.Context(command), words)
+    with command.make_context(name, words):
+        pass
 
 
 def examples(section):

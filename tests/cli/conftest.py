@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.cli.command import PYTHON_M, cli, tree
+
 
 @pytest.fixture(scope="module", autouse=True)
 def without_reports():
@@ -13,6 +15,38 @@ def without_reports():
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setitem(sys.modules, "plotly", None)
         yield
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """No matplotlib, which takes longer than a tiny comparison."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to stand in."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def refused(here):
+    """Run what must fail with this exit code and leave no trace; its complaint."""
+
+    def check(code, *args):
+        before = tree(here)
+        result = cli(*args)
+        assert result.exit_code == code, result.output
+        assert result.stdout == ""
+        assert "Traceback" not in result.stderr
+        assert result.stderr.splitlines()[-1].startswith("Error: ")
+        assert tree(here) == before
+        return result.stderr
+
+    return check
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +58,7 @@ def on_a_terminal():
         ours, theirs = pty.openpty()
         own = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | (env or {})
         inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        command = [sys.executable, "-m", "minisig", *map(str, args)]
+        command = [*PYTHON_M, *map(str, args)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=inherited | own) as process:
             os.close(theirs)
             read = b""

@@ -4,15 +4,12 @@ The commands are walked over, not listed: a new one, or a new option, is tried w
 """
 
 import os
-import subprocess
-import sys
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
 from minisig.cli.options import Hidden
+from tests.cli.command import cli, commands, python_m
 
 LONG, UNICODE, NOT_TEXT = "a" * 5000, "ünï 数 🙈", "\udcff"  # the last is what a byte that is not UTF-8 becomes
 WORDS = ["", "nosuch", "-", "..", LONG, UNICODE, NOT_TEXT, "\x1b[31mred", "a\nb", "'", "%s", "{}", "nan", "0"]
@@ -57,17 +54,7 @@ WRONG = {
 INTEGERS = ["", "x", "-1", "1.5", "1e3", "nan", "inf", "0x10", "9" * 5000, UNICODE, NOT_TEXT, "٣.", "1,000", "--seed"]
 FLOATS = ["", "x", "nan", "inf", "-inf", "1e999", "1,5", "0x1p3", UNICODE, NOT_TEXT]
 SIZES = ["", "x", "0", "8x", "x8", "1.5", "-1", "8x0", LONG, UNICODE, NOT_TEXT, "9" * 5000]
-
-
-def commands(group=main, path=()):
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
-            yield " ".join((*path, name)), command
-
-
-COMMANDS = dict(commands())
+COMMANDS = {name: command for name, command in commands() if not isinstance(command, click.Group)}
 
 
 def cases():
@@ -91,24 +78,21 @@ def cases():
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """An empty folder to stand in, no data, and no way to the network."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
+def alone(here, tmp_path, monkeypatch):
+    """No data, and no way to the network."""
     monkeypatch.setenv("MINISIG_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    return folder
 
 
 def refuse(here, *args, codes=(2, 3, 5)):
     """Run what must be refused; its complaint."""
-    result = CliRunner().invoke(main, args)
     said = [str(arg)[:60] for arg in args]
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise AssertionError(f"{said}: {result.exception!r}") from result.exception
+    try:
+        result = cli(*args)
+    except Exception as error:
+        raise AssertionError(f"{said}: {error!r}") from error
     assert result.exit_code in codes, f"{said}: exit code {result.exit_code}, {result.output[-300:]}"
     assert result.stdout == "", said
     errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
@@ -207,13 +191,7 @@ def test_as_a_process_in_a_bare_environment_a_mistake_is_one_message(here, comma
     bare = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     if "PYTHONPATH" in os.environ:
         bare["PYTHONPATH"] = os.environ["PYTHONPATH"]
-    done = subprocess.run(
-        [os.fsencode(sys.executable), b"-m", b"minisig", command.encode(), arg],
-        capture_output=True,
-        timeout=120,
-        check=False,
-        env=bare,
-    )
+    done = python_m(command, os.fsdecode(arg), timeout=120, env=bare)
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.count(b"Error: ") == 1

@@ -1,76 +1,33 @@
 """minisig compare: what it prints and writes, how it is interrupted, and how it says no."""
 
 import csv
-import json
 import os
 import re
 import signal
 import subprocess
-import sys
 import time
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
-from click.testing import CliRunner
 
 import minisig.experiments.compare as module
-from minisig.cli import main
 from minisig.errors import DataError, Diverged
+from tests.cli.command import PYTHON_M, cli, strict, tree
 
+pytestmark = pytest.mark.usefixtures("here")
 QUICK = ("--iterations", 5)
 XOR = ("xor", "--init", "lecun,ortho", "--seeds", 3, *QUICK)
 WRITTEN = {"comparison.json", "comparison.csv", "comparison.md", "curves.png"}
-
-
-def cli(*args):
-    """The result of `minisig compare` with these arguments, which no exception may escape."""
-    result = CliRunner().invoke(main, ["compare", *map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def strict(text):
-    """JSON as its standard has it: no NaN, no Infinity."""
-
-    def refuse(constant):
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def tree(folder):
-    """Every file with its content and the time it was written."""
-    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """An empty folder to stand in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+cli = partial(cli, "compare")
 
 
 @pytest.fixture
-def without_figures(monkeypatch):
-    """No matplotlib, which takes longer than a tiny comparison."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-
-
-@pytest.fixture
-def refused(here):
-    """Run what must fail with this exit code and leave no trace; the last line of its complaint."""
-
-    def check(code, *args):
-        result = cli(*args)
-        assert (result.exit_code, result.stdout) == (code, ""), result.output
-        assert result.stderr.splitlines()[-1].startswith("Error: ")
-        assert tree(here) == {}
-        return result.stderr.splitlines()[-1]
-
-    return check
+def refused(refused):
+    """The last line that `minisig compare` says."""
+    return lambda code, *args: refused(code, "compare", *args).splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
@@ -201,15 +158,14 @@ def test_all_means_what_the_model_can_have(args, rows):
     assert [row["init"] for row in strict(result.stdout)["rows"]] == rows
 
 
-def python_m(*args, **options):
+def started(*args, **options):
     """`minisig compare` as a process, and the leader of a group of them."""
-    command = [sys.executable, "-m", "minisig", "compare", *map(str, args)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, start_new_session=True, **pipes | options)
+    return subprocess.Popen([*PYTHON_M, "compare", *map(str, args)], start_new_session=True, **pipes | options)
 
 
 def test_as_a_process_in_a_pipe_it_is_quiet_on_stderr_and_clean_on_stdout(here):
-    with python_m("xor", "--init", "lecun", "--seeds", 2, *QUICK, "--workers", 2, "--json", "--out", "runs") as process:
+    with started("xor", "--init", "lecun", "--seeds", 2, *QUICK, "--workers", 2, "--json", "--out", "runs") as process:
         stdout, stderr = process.communicate(timeout=120)
     assert (process.returncode, stderr) == (0, "")
     assert strict(stdout) == strict((here / "runs" / "comparison.json").read_text())
@@ -270,7 +226,7 @@ def without_seconds(folder):
 
 @pytest.mark.usefixtures("without_figures")
 def test_a_comparison_that_was_killed_goes_on_to_the_same_table(here):
-    with python_m(*LONGER) as process:
+    with started(*LONGER) as process:
         wait_until(lambda: finished_runs(here / "runs"))
         process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -295,7 +251,7 @@ def interruptible():
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("workers", [(), ("--workers", 2)], ids=["here", "processes"])
 def test_ctrl_c_ends_it_with_all_its_processes_and_no_traceback(here, workers):
-    with python_m(*LONGER, *workers) as process:
+    with started(*LONGER, *workers) as process:
         wait_until(lambda: finished_runs(here / "runs"))
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         stdout, stderr = process.communicate(timeout=60)
@@ -309,7 +265,7 @@ def test_ctrl_c_ends_it_with_all_its_processes_and_no_traceback(here, workers):
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
 def test_workers_do_not_outlive_a_comparison_that_is_ended(here, signal_):
     nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # or orphans keep our pipes open
-    process = python_m(*LONGER, "--workers", 2, **nothing)
+    process = started(*LONGER, "--workers", 2, **nothing)
     try:
         wait_until(lambda: finished_runs(here / "runs"))
         process.send_signal(signal_)

@@ -5,26 +5,11 @@ import sys
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
 from minisig.training.config import Config
+from tests.cli.command import cli
 
-
-def cli(*args):
-    """The result of `minisig` with these arguments, which no exception may escape."""
-    result = CliRunner().invoke(main, [*map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """An empty folder to stand in, and no matplotlib, which takes longer than a tiny comparison."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here", "without_figures")
 
 
 @pytest.fixture
@@ -194,15 +179,15 @@ COMMANDS = {
 }
 
 
-def refused(here, command, words, name="my.toml"):
+@pytest.fixture
+def refused(refused):
     """Run what must be refused as wrong usage, in a line with these words."""
-    before = {path.name for path in here.iterdir()}
-    result = cli(*COMMANDS[command], "--config", name)
-    assert (result.exit_code, result.stdout) == (2, "")
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("Error: ")
-    assert all(word in last for word in words), last
-    assert {path.name for path in here.iterdir()} == before
+
+    def check(command, words, name="my.toml"):
+        last = refused(2, *COMMANDS[command], "--config", name).splitlines()[-1]
+        assert all(word in last for word in words), last
+
+    return check
 
 
 CONTENTS = {
@@ -218,9 +203,9 @@ CONTENTS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("content", "words"), CONTENTS.values(), ids=CONTENTS)
-def test_what_is_no_file_of_settings_is_refused_by_name(here, command, content, words):
+def test_what_is_no_file_of_settings_is_refused_by_name(here, refused, command, content, words):
     (here / "my.toml").write_bytes(content)
-    refused(here, command, ["--config", "my.toml", *words])
+    refused(command, ["--config", "my.toml", *words])
 
 
 FIELDS = {
@@ -242,35 +227,35 @@ FIELDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("toml", "words"), FIELDS.values(), ids=FIELDS)
-def test_a_wrong_field_is_refused_by_name(here, command, toml, words):
+def test_a_wrong_field_is_refused_by_name(here, refused, command, toml, words):
     (here / "my.toml").write_text(toml)
-    refused(here, command, words)
+    refused(command, words)
 
 
 @pytest.mark.parametrize(("toml", "words"), FIELDS.values(), ids=FIELDS)
-def test_a_wrong_field_is_refused_with_its_file(here, toml, words):
+def test_a_wrong_field_is_refused_with_its_file(here, refused, toml, words):
     (here / "my.toml").write_text(toml)
-    refused(here, "train", ["my.toml", *words])
+    refused("train", ["my.toml", *words])
 
 
-def test_dotted_keys_without_end_are_refused(here):
+def test_dotted_keys_without_end_are_refused(here, refused):
     (here / "my.toml").write_text("a." * 3000 + "a = 1")
-    refused(here, "train", ["my.toml"])
+    refused("train", ["my.toml"])
 
 
-def test_an_empty_table_of_no_known_name_is_refused(here):
+def test_an_empty_table_of_no_known_name_is_refused(here, refused):
     (here / "my.toml").write_text("[optimiser]\n")
-    refused(here, "train", ["my.toml", "optimiser"])
+    refused("train", ["my.toml", "optimiser"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_no_file_is_refused_by_name(here, command):
+def test_what_is_no_file_is_refused_by_name(here, refused, command):
     (here / "folder").mkdir()
-    refused(here, command, ["--config", "nosuch.toml", "does not exist"], "nosuch.toml")
-    refused(here, command, ["--config", "folder", "is a directory"], "folder")
-    refused(here, command, ["--config"], "")
+    refused(command, ["--config", "nosuch.toml", "does not exist"], "nosuch.toml")
+    refused(command, ["--config", "folder", "is a directory"], "folder")
+    refused(command, ["--config"], "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such device there")
-def test_an_endless_file_is_not_read_to_its_end(here):
-    refused(here, "train", ["/dev/zero", "larger"], "/dev/zero")
+def test_an_endless_file_is_not_read_to_its_end(refused):
+    refused("train", ["/dev/zero", "larger"], "/dev/zero")

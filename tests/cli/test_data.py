@@ -13,10 +13,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
 from minisig.data.public import MNIST, PTB, PublicFile
+from tests.cli.command import PYTHON_M, cli, tree
 
 REAL = Path(os.environ.get("MINISIG_DATA", "/nowhere")).absolute()
 SCRIPTS = Path(__file__).parents[2] / "data_scripts"
@@ -27,35 +26,23 @@ needs_mnist = pytest.mark.skipif(
 needs_ptb = pytest.mark.skipif(
     not all(file.find(REAL / "ptb") for file in PTB.files), reason="$MINISIG_DATA/ptb is not there"
 )
+cli = partial(cli, "data")
 
 
-def cli(*args):
-    """The result of `minisig data` with these arguments, which no exception may escape."""
-    result = CliRunner().invoke(main, ["data", *map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+@pytest.fixture
+def refused(refused):
+    """The last line that `minisig data` says."""
+    return lambda code, *args: refused(code, "data", *args).splitlines()[-1]
 
 
-def refused(code, *args):
-    """The last line that is said when this fails, as it must."""
-    result = cli(*args)
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.stderr
-    assert "Error: " in result.stderr
-    return result.stderr[result.stderr.index("Error: ") :]
-
-
-def tree(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): known[0] for path, known in tree(folder).items() if known}
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """An empty place for data, and an empty folder to stand in."""
-    home, here = tmp_path / "home", tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
+def home(here, tmp_path, monkeypatch):
+    """An empty place for data."""
+    home = tmp_path / "home"
     monkeypatch.setenv("MINISIG_DATA", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -152,7 +139,7 @@ def test_the_list_as_json_is_one_object(small, home):
 # verify
 
 
-def test_with_nothing_here_verify_says_what_to_do():
+def test_with_nothing_here_verify_says_what_to_do(refused):
     assert "run 'minisig data fetch mnist'" in refused(5, "verify")
 
 
@@ -200,7 +187,7 @@ def test_what_verify_advises_mends_what_it_found(small, home):
 
 @pytest.mark.parametrize("command", ["verify", "fetch"])
 @pytest.mark.parametrize(("name", "hint"), [("mnits", "Did you mean 'mnist'?"), ("nosuch", "Choose from: mnist, ptb")])
-def test_an_unknown_set_is_answered_with_those_that_exist(home, command, name, hint):
+def test_an_unknown_set_is_answered_with_those_that_exist(home, refused, command, name, hint):
     complaint = refused(2, command, name)
     assert f"'{name}'" in complaint
     assert hint in complaint
@@ -218,7 +205,9 @@ def test_fetch_says_where_the_files_are_on_stdout_and_the_licence_on_stderr(smal
         f"ptb: 1 files as published in {home / 'ptb'}",
     ]
     assert result.stderr.splitlines() == [MNIST.licence, PTB.licence]
-    assert tree(home) == {f"{name}/{file}": data for name, files in CONTENTS.items() for file, data in files.items()}
+    assert contents(home) == {
+        f"{name}/{file}": data for name, files in CONTENTS.items() for file, data in files.items()
+    }
 
 
 def test_the_licence_comes_before_the_download(small):
@@ -230,7 +219,7 @@ def test_the_licence_comes_before_the_download(small):
 def test_without_minisig_data_files_go_to_the_cache(small, home, tmp_path, monkeypatch):
     monkeypatch.delenv("MINISIG_DATA")
     fetch_small()
-    assert tree(tmp_path / "cache" / "minisig").keys() == {"mnist/images.gz", "mnist/labels", "ptb/words.txt"}
+    assert contents(tmp_path / "cache" / "minisig").keys() == {"mnist/images.gz", "mnist/labels", "ptb/words.txt"}
     assert not home.exists()
 
 
@@ -238,10 +227,13 @@ def test_without_minisig_data_files_go_to_the_cache(small, home, tmp_path, monke
 def test_what_no_mirror_has_is_named(small, home, damage):
     path = small / "mnist" / "labels"
     path.unlink() if damage is None else path.write_bytes(damage)
-    complaint = refused(5, "fetch", "mnist")
+    result = cli("fetch", "mnist")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "Traceback" not in result.stderr
+    complaint = result.stderr[result.stderr.index("Error: ") :]
     assert complaint.startswith("Error: labels could not be fetched")
     assert "http://127.0.0.1" in complaint
-    assert tree(home).keys() == {"mnist/images.gz"}
+    assert contents(home).keys() == {"mnist/images.gz"}
 
 
 def test_mirrors_that_are_given_replace_the_others_and_are_tried_in_turn(small, home, serve, tmp_path):
@@ -251,7 +243,7 @@ def test_mirrors_that_are_given_replace_the_others_and_are_tried_in_turn(small, 
     mirrors = [serve(tmp_path / "empty"), serve(tmp_path / "elsewhere")]
     result = cli("fetch", "mnist", "--mirror", mirrors[0], "--mirror", mirrors[1])
     assert result.exit_code == 0
-    assert tree(home / "mnist") == CONTENTS["mnist"]
+    assert contents(home / "mnist") == CONTENTS["mnist"]
 
 
 def test_files_come_from_a_folder_without_pooch_or_a_download(small, home, monkeypatch):
@@ -261,13 +253,13 @@ def test_files_come_from_a_folder_without_pooch_or_a_download(small, home, monke
     assert "holds neither words.txt nor words.txt.gz" in result.stderr
     result = cli("fetch", "mnist", "ptb", "--from", small)
     assert result.exit_code == 0
-    assert tree(home) == tree(small)
+    assert contents(home) == contents(small)
 
 
-def test_without_pooch_a_download_says_what_to_install(small, home, monkeypatch):
+def test_without_pooch_a_download_says_what_to_install(small, home, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     assert "pip install 'minisig[data]'" in refused(1, "fetch", "mnist")
-    assert tree(home) == {}
+    assert contents(home) == {}
 
 
 @pytest.mark.parametrize(
@@ -282,22 +274,22 @@ def test_without_pooch_a_download_says_what_to_install(small, home, monkeypatch)
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_wrong_usage_is_explained(home, args, words):
+def test_wrong_usage_is_explained(home, refused, args, words):
     assert words in refused(2, *args)
     assert not home.exists()
 
 
-def test_an_empty_path_is_no_folder_to_bring_files_from(home):
+def test_an_empty_path_is_no_folder_to_bring_files_from(home, refused):
     assert "empty" in refused(2, "fetch", "mnist", "--from", "")
     assert not home.exists()
 
 
-def test_a_place_that_cannot_be_written_to_is_named(small, home):
+def test_a_place_that_cannot_be_written_to_is_named(small, home, refused):
     home.write_bytes(b"a file")
     assert str(home) in refused(1, "fetch", "mnist")
 
 
-def test_a_file_that_is_no_archive_is_named(small):
+def test_a_file_that_is_no_archive_is_named(small, refused):
     assert "labels" in refused(5, "fetch", "mnist", "--from", small / "mnist" / "labels")
 
 
@@ -316,7 +308,7 @@ def test_the_real_ptb_comes_from_a_folder_and_is_verified(home):
 def test_the_real_mnist_comes_from_a_mirror_and_is_verified(home, serve):
     result = cli("fetch", "mnist", "--mirror", serve(REAL / "mnist"))
     assert (result.exit_code, result.stderr.strip()) == (0, MNIST.licence)
-    assert tree(home) == {
+    assert contents(home) == {
         f"mnist/{file.download}": (REAL / "mnist" / file.download).read_bytes() for file in MNIST.files
     }
     assert cli("verify", "mnist").exit_code == 0
@@ -348,17 +340,17 @@ def test_the_scripts_do_what_the_commands_do(home, command, args, code):
 
 
 @pytest.mark.skipif(not SCRIPTS.is_dir(), reason="data_scripts is not there")
-def test_a_script_without_its_arguments_says_so():
+def test_a_script_without_its_arguments_says_so(refused):
     done = process(SCRIPTS / "fetch.py")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1] == refused(2, "fetch").strip()
+    assert done.stderr.splitlines()[-1] == refused(2, "fetch")
 
 
 @needs_mnist
 def test_on_a_terminal_every_file_has_a_bar_and_stdout_stays_clean(home, serve):
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "minisig", "data", "fetch", "mnist", "--mirror", serve(REAL / "mnist")]
+    command = [*PYTHON_M, "data", "fetch", "mnist", "--mirror", serve(REAL / "mnist")]
     env = os.environ | {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as done:
         os.close(theirs)
@@ -437,11 +429,11 @@ def test_show_draws_distorted_digits_of_mnist(monkeypatch):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_what_cannot_be_shown_leaves_no_picture(args, code, words):
+def test_what_cannot_be_shown_leaves_no_picture(refused, args, code, words):
     assert words in refused(code, "show", *args)
     assert tree(Path()) == {}
 
 
-def test_without_matplotlib_show_says_what_to_install(monkeypatch):
+def test_without_matplotlib_show_says_what_to_install(refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'minisig[viz]'" in refused(1, "show", *AUGMENTED)

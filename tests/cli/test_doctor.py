@@ -5,9 +5,8 @@ import importlib.util
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
+from tests.cli.command import cli, tree
 
 without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
 
@@ -15,7 +14,7 @@ without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, 
 def test_doctor_tells_versions_blas_data_and_gpu(tmp_path, monkeypatch):
     monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
     (tmp_path / "ptb").mkdir()
-    done = CliRunner().invoke(main, ["doctor", "--json"])
+    done = cli("doctor", "--json")
     assert done.exit_code == 0
     found = json.loads(done.stdout)
     assert list(found) == ["packages", "extras", "cpu", "data", "gpu"]
@@ -29,8 +28,8 @@ def test_doctor_tells_versions_blas_data_and_gpu(tmp_path, monkeypatch):
 
 
 def test_doctor_in_words_says_the_same():
-    words = CliRunner().invoke(main, ["doctor"]).stdout
-    for part, lines in json.loads(CliRunner().invoke(main, ["doctor", "--json"]).stdout).items():
+    words = cli("doctor").stdout
+    for part, lines in json.loads(cli("doctor", "--json").stdout).items():
         assert f"{part}\n" in words
         for name, value in lines.items():
             assert f"  {name:<12}{value}\n" in words
@@ -38,20 +37,19 @@ def test_doctor_in_words_says_the_same():
 
 @without_cupy
 @pytest.mark.parametrize("command", [["train", "xor"], ["inspect", "xor"], ["compare", "xor", "--seeds", "1"]])
-def test_the_backend_that_is_not_there_is_not_replaced(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, [*command, "--backend", "cupy"])
+def test_the_backend_that_is_not_there_is_not_replaced(here, command):
+    done = cli(*command, "--backend", "cupy")
     assert done.exit_code == 3
     assert "CuPy is not installed: pip install 'minisig[cuda13x]'" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 @without_cupy
 def test_a_run_is_not_resumed_on_a_backend_that_is_not_there(tmp_path):
-    run = str(tmp_path / "run")
-    assert CliRunner().invoke(main, ["train", "xor", "--iterations", "2", "--out", run]).exit_code == 0
-    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    done = CliRunner().invoke(main, ["train", "--resume", run, "--iterations", "4", "--backend", "cupy"])
+    run = tmp_path / "run"
+    assert cli("train", "xor", "--iterations", "2", "--out", run).exit_code == 0
+    before = tree(run)
+    done = cli("train", "--resume", run, "--iterations", "4", "--backend", "cupy")
     assert done.exit_code == 3
-    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+    assert tree(run) == before

@@ -6,19 +6,15 @@ import sys
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import minisig
 from minisig.cli import main
 from minisig.experiments import EXPERIMENTS
 from minisig.initializers import INITIALIZERS
 from minisig.layers import ACTIVATIONS
+from tests.cli.command import cli, commands, python_m
 
-COMMANDS = [[], *([name] for name in main.commands)]
-
-
-def cli(*args):
-    return CliRunner().invoke(main, args)
+COMMANDS = [[], *(name.split() for name, _ in commands())]
 
 
 def python(*args, **env):
@@ -38,7 +34,8 @@ def test_every_command_has_help_in_eighty_columns(command):
 
 @pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
 def test_every_option_says_what_it_is_for(command):
-    assert all(option.help for option in main.commands[command[0]].params if option.param_type_name == "option")
+    params = dict(commands())[" ".join(command)].params
+    assert all(option.help for option in params if option.param_type_name == "option")
 
 
 def test_the_first_help_names_the_commands_and_the_exit_codes():
@@ -60,7 +57,7 @@ def test_examples_of_the_help_are_commands_that_exist(command):
     for example in examples:
         name, *args = next(part for part in example if part).split()[1:]
         found = main.commands[name]
-        if isinstance(found, click.Group):
+        while isinstance(found, click.Group):
             name, *args = args
             found = found.commands[name]
         assert found.make_context(name, args).params is not None  # an unknown option would be refused here
@@ -127,7 +124,6 @@ def test_the_shell_completes(line, offered):
 @pytest.mark.parametrize("args", [["--help"], ["train", "--help"], ["theory"]], ids=" ".join)
 def test_a_terminal_or_file_without_greek_letters_gets_the_rest(args):
     """As `minisig theory > numbers.txt` on Windows."""
-    command = [sys.executable, "-m", "minisig", *args]
-    done = subprocess.run(command, capture_output=True, timeout=60, env=os.environ | {"PYTHONIOENCODING": "cp1252"})
+    done = python_m(*args, env=os.environ | {"PYTHONIOENCODING": "cp1252"})
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr

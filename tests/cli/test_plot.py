@@ -3,12 +3,12 @@
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
+from tests.cli.command import cli
 
 pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.usefixtures("here")
 STARTS = {"a.png": b"\x89PNG", "a.SVG": b"<?xml", "a.pdf": b"%PDF"}
 SMALL = ("--hidden", "3x8", "--batch-size", "10")
 TRAIN = ("xor", "--iterations", "3", "--hidden", "2x4")
@@ -19,20 +19,6 @@ COMMANDS = {
     "inspect run": ("inspect", "run"),
     "compare": ("compare", *TRAIN, "--init", "lecun", "--seeds", "1", "--out", "runs"),
 }
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """A folder with a finished run in it to stand in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def cli(*args):
-    result = CliRunner().invoke(main, args)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 @pytest.mark.parametrize(("command", "name"), list(zip(COMMANDS, [*STARTS, *STARTS], strict=False)))

@@ -5,11 +5,10 @@ import time
 from io import StringIO
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console, Group
 
-from minisig.cli import main
 from minisig.cli.display import ASCII_LEVELS, REFRESHES, Display, gradient_bars
+from tests.cli.command import cli
 
 pytest.importorskip("pty")
 
@@ -70,7 +69,7 @@ def test_a_gradient_that_is_alive_is_level_and_who_watches_changes_no_number(tmp
     text = on_a_terminal("train", *QUICK, "--out", tmp_path / "seen")[1]
     assert set(last(text)[1].rsplit(" ", 1)[1]) <= set("▇█")
     assert "\x1b[31m" not in text
-    result = CliRunner().invoke(main, ["train", *QUICK, "--out", str(tmp_path / "unseen")])
+    result = cli("train", *QUICK, "--out", tmp_path / "unseen")
     assert (result.exit_code, result.stderr) == (0, "")
     for file in ("metrics.jsonl", "best.safetensors"):
         assert (tmp_path / "seen" / file).read_bytes() == (tmp_path / "unseen" / file).read_bytes()

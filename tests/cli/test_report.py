@@ -5,33 +5,19 @@ import shutil
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
+from tests.cli.command import cli
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
 
+pytestmark = pytest.mark.usefixtures("here")
 XOR = ("compare", "xor", "--init", "lecun,ortho", "--seeds", "2", "--iterations", "5")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def without_reports():
     """Not here."""
-
-
-def cli(*args):
-    """The result of minisig with these arguments, which no exception may escape."""
-    result = CliRunner().invoke(main, [*map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture(scope="module")

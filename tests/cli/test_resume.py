@@ -9,28 +9,21 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from minisig.cli import main
 from minisig.errors import Diverged
 from minisig.training.files import read_tensors
 from minisig.training.loop import Training
 from minisig.training.run import run
+from tests.cli.command import cli, python_m, tree
 from tests.faults import KINDS, begun, difference, kind, outcome, settings, standing
 
 ENDS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-
-
-def cli(*args):
-    """The result of `minisig train` with these arguments, which no exception may escape."""
-    result = CliRunner().invoke(main, ["train", *map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+cli = partial(cli, "train")
 
 
 def options(name, folder):
@@ -39,35 +32,10 @@ def options(name, folder):
     return [experiment, *(part for key, value in own.items() for part in ("--set", f"{key}={json.dumps(value)}"))]
 
 
-def state(folder):
-    """Every file and when it was written; the lock is not the run's."""
-    return {
-        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
-
-
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def refused(here):
-    """Run what must fail with this exit code and change nothing; its complaint."""
-
-    def check(code, *args):
-        before = state(here)
-        result = cli(*args)
-        assert result.exit_code == code, result.output
-        assert result.stdout == ""
-        assert result.stderr.splitlines()[-1].startswith("Error: ")
-        assert state(here) == before
-        return result.stderr.splitlines()[-1]
-
-    return check
+def refused(refused):
+    """The last line that `minisig train` says."""
+    return lambda code, *args: refused(code, "train", *args).splitlines()[-1]
 
 
 @contextmanager
@@ -220,9 +188,7 @@ def test_a_run_of_another_process_is_left_alone_and_is_free_when_that_is_killed(
     with patient(*wanted, "--out", "run") as process:
         assert refused(2, "--resume", "run") == "Error: run is in use by another process"
         assert "already holds a run" in refused(2, *wanted, "--out", "run")
-        other = subprocess.run(
-            [sys.executable, "-m", "minisig", "train", "--resume", "run"], capture_output=True, timeout=120, check=False
-        )
+        other = python_m("train", "--resume", "run", timeout=120)
         assert (other.returncode, other.stdout) == (2, b"")
         assert other.stderr == b"Error: run is in use by another process\n"
         process.kill()
@@ -237,10 +203,10 @@ def test_a_run_of_another_process_is_left_alone_and_is_free_when_that_is_killed(
 @pytest.mark.parametrize("more", [[], ["--iterations", "20"], ["--json"]], ids=["", "as many", "json"])
 def test_a_finished_run_is_shown_again_and_left_as_it_is(here, more):
     first = cli(*options("rnn", here), "--out", "run", *[option for option in more if option == "--json"])
-    before = state(here)
+    before = tree(here)
     result = cli("--resume", "run", *more)
     assert (result.exit_code, result.stdout, result.stderr) == (0, first.stdout, "")
-    assert state(here) == before
+    assert tree(here) == before
 
 
 def test_more_iterations_make_the_longer_run(here):
@@ -322,7 +288,7 @@ def test_divergence_is_exit_code_4_and_the_last_good_checkpoint_stays(here, monk
     def step(self, iteration):
         made = real(self, iteration)
         if iteration == 8:
-            good.update(state(here))
+            good.update(tree(here))
             self.net.params["dense1.W"].fill(np.nan)
         return made
 
@@ -332,8 +298,8 @@ def test_divergence_is_exit_code_4_and_the_last_good_checkpoint_stays(here, monk
     assert re.fullmatch(
         r"Error: diverged at iteration \d+: .*first seen in dense\d.*; lower the learning rate, now .*\n", result.stderr
     )
-    name = "run/checkpoint.safetensors"
-    assert state(here)[name] == good[name]
+    path = here / "run" / "checkpoint.safetensors"
+    assert tree(here)[path] == good[path]
     assert standing(config, here / "run") == 6
     monkeypatch.undo()
     monkeypatch.chdir(here)

@@ -1,34 +1,20 @@
 """minisig theory: the numbers of one neuron, for people and for programs."""
 
-import json
+from functools import partial
 from math import pi, sqrt
 
 import pytest
-from click.testing import CliRunner
 
 from minisig import theory as ms
-from minisig.cli import main
 from minisig.cli.theory import ROWS
+from tests.cli.command import cli, strict
 
 NEURONS = [(0.0, None), (0.0, 1.7488), (1.0, None), (-2.5, 0.7), (3.0, 4.0), (0.0, 0.01)]
-
-
-def cli(*args):
-    result = CliRunner().invoke(main, ["theory", *map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+cli = partial(cli, "theory")
 
 
 def options(mu, sigma):
     return ["--mu", mu, *([] if sigma is None else ["--sigma", sigma])]
-
-
-def strict(text):
-    def refuse(constant):
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 def expected(mu, sigma):

@@ -1,73 +1,31 @@
 """minisig train: what it writes, what it prints, and how it says no."""
 
-import json
 import os
 import re
-import subprocess
 import sys
+from functools import partial
 
 import msgspec
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from safetensors.numpy import load_file as load_safetensors
 
-from minisig.cli import main
 from minisig.data import load
 from minisig.experiments import configure
 from minisig.training.build import build_network
 from minisig.training.config import Config
 from minisig.training.evaluate import evaluate
 from minisig.training.run import run
+from tests.cli.command import cli, python_m, strict, tree
 
 QUICK = ("--iterations", "2")
-
-
-def cli(*args):
-    """The result of `minisig train` with these arguments, which no exception may escape."""
-    result = CliRunner().invoke(main, ["train", *map(str, args)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def strict(text):
-    """JSON as its standard has it: no NaN, no Infinity."""
-
-    def refuse(constant):
-        raise ValueError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def tree(folder):
-    return {path.relative_to(folder): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+cli = partial(cli, "train")
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder to stand in."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
-@pytest.fixture
-def refused(here):
-    """Run what must fail with this exit code and leave no trace; its complaint."""
-
-    def check(code, *args):
-        before = tree(here)
-        result = cli(*args)
-        assert result.exit_code == code, result.output
-        assert result.stdout == ""
-        assert "Traceback" not in result.stderr
-        assert result.stderr.splitlines()[-1].startswith("Error: ")
-        assert tree(here) == before
-        return result.stderr
-
-    return check
+def refused(refused):
+    """All that `minisig train` says."""
+    return lambda code, *args: refused(code, "train", *args)
 
 
 @pytest.fixture(scope="module")
@@ -209,10 +167,6 @@ def test_a_deep_network_does_not_flood_the_terminal(here):
     assert "dense100" in result.stdout
 
 
-def python_m(*args, **options):
-    return subprocess.run([sys.executable, "-m", "minisig", *args], capture_output=True, timeout=60, **options)
-
-
 def test_as_a_process_in_a_pipe_it_is_quiet_on_stderr_and_clean_on_stdout(here):
     done = python_m("train", "--iterations", "25", "--json")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -304,11 +258,12 @@ def test_an_empty_folder_may_be_used(here):
 @pytest.mark.parametrize("out", ["file", "file/run"])
 def test_a_file_is_no_folder_to_write_to(here, out):
     (here / "file").write_text("mine")
+    before = tree(here)
     result = cli("xor", *QUICK, "--out", out)
     assert result.exit_code in (1, 2)
     assert result.stdout == ""
     assert out in result.stderr.splitlines()[-1]
-    assert list(tree(here).values()) == [b"mine"]
+    assert tree(here) == before
 
 
 def test_an_empty_name_is_no_folder_to_write_to(refused):
@@ -336,11 +291,7 @@ def test_a_file_name_that_is_not_text_gives_no_traceback(here):
     name = b"\xff.csv"
     with open(name, "w") as file:  # noqa: PTH123
         file.write("\n".join(f"{i},{i % 2}" for i in range(30)))
-    done = subprocess.run(
-        [*map(os.fsencode, (sys.executable, "-m", "minisig", "train", "--data")), name, *map(os.fsencode, QUICK)],
-        capture_output=True,
-        timeout=60,
-    )
+    done = python_m("train", "--data", os.fsdecode(name), *QUICK)
     assert b"Traceback" not in done.stderr
     assert done.returncode in (0, 2, 5)
 

@@ -125,3 +125,21 @@ def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
 def test_a_network_without_words_or_units_is_refused(vocabulary, hidden):
     with pytest.raises(UsageError, match="at least two tokens and one hidden layer"):
         recurrent(vocabulary, hidden)
+
+
+def test_two_words_and_one_unit_are_enough():
+    assert recurrent(2, [1]).forward(np.zeros((3, 4), dtype=int)).shape == (3, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("init", "targets"),
+    [
+        ("random+ep", [(0.0, np.sqrt(np.pi / 2 + 0.01)), (0.0, np.sqrt(np.pi / 2))]),
+        ("lsuv", [(None, 1.0)] * 2),
+        ("lecun", [(None, None)] * 2),
+    ],
+)
+def test_the_account_says_what_was_aimed_at(init, targets):
+    _, account = weights(init)
+    for row, target in zip(account.layers, targets, strict=True):
+        assert (row.target.mean, row.target.std) == (target[0], target[1] and pytest.approx(target[1]))

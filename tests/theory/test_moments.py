@@ -7,6 +7,7 @@ from scipy.special import expit, roots_hermitenorm
 
 from minisig import theory
 from minisig.errors import UsageError
+from minisig.theory.moments import LEAST, MOST
 
 EP = np.sqrt(np.pi / 2)
 INTEGRANDS = {
@@ -131,3 +132,11 @@ def test_a_sigma_that_is_not_positive_and_finite_is_refused(f, sigma):
 def test_a_sigma_too_large_to_integrate_over_is_refused(f):
     with pytest.raises(UsageError, match=r"sigma .*(1e\+09|1000000000)"):
         f(0.0, 1e9)
+
+
+@pytest.mark.parametrize("f", [theory.output_mean, theory.output_variance, theory.entropy])
+def test_the_ends_of_the_range_belong_to_it(f):
+    for mu, sigma in ((MOST, 1.0), (-MOST, 1.0), (0.0, LEAST), (0.0, MOST)):
+        assert np.isfinite(f(mu, sigma))
+    with pytest.raises(UsageError, match="mu must lie between"):
+        f(1.0001 * MOST, 1.0)

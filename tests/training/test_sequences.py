@@ -5,10 +5,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from minisig.backends import get_backend
-from minisig.cli import main
 from minisig.data import Dataset, load
 from minisig.data.sequences import Text
 from minisig.diagnostics.memory import remembered, sensitivity, states_before_recall
@@ -19,6 +17,7 @@ from minisig.training.build import build_network
 from minisig.training.evaluate import evaluate
 from minisig.training.loop import Training
 from minisig.training.run import run
+from tests.cli.command import cli
 
 
 @pytest.fixture
@@ -158,11 +157,6 @@ def test_states_of_one_precision_start_a_network_of_another(text):
     assert z.dtype == np.float64
 
 
-def cli(*args):
-    result = CliRunner().invoke(main, [str(arg) for arg in args], catch_exceptions=False)
-    return result.exit_code, result.stdout, result.stderr
-
-
 def test_the_command_line_trains_on_a_folder_of_text(tmp_path):
     rng = np.random.default_rng(0)
     folder = tmp_path / "text"
@@ -171,10 +165,10 @@ def test_the_command_line_trains_on_a_folder_of_text(tmp_path):
         text = "\n".join(" ".join(rng.choice(["tick", "tock", "ding"], 6)) for _ in range(lines))
         (folder / f"{part}.txt").write_text(text)
     out = tmp_path / "run"
-    code, stdout, _ = cli("train", "ptb", "--data", folder, "--hidden", 8, "--iterations", 40, "--out", out)
-    assert code == 0
-    assert "test perplexity" in stdout
-    assert "unigram" in stdout
+    result = cli("train", "ptb", "--data", folder, "--hidden", 8, "--iterations", 40, "--out", out)
+    assert result.exit_code == 0
+    assert "test perplexity" in result.stdout
+    assert "unigram" in result.stdout
     summary = json.loads((out / "summary.json").read_text())
     assert 1 < summary["test_perplexity"] < 10
     assert [layer["name"] for layer in summary["layers"]] == ["embedding", "rnn0", "dense"]
@@ -182,25 +176,25 @@ def test_the_command_line_trains_on_a_folder_of_text(tmp_path):
 
 def test_the_command_line_shows_recall_beside_the_memoryless_baseline(tmp_path):
     settings = ["--set", "data.delay=5", "--set", "optimizer.warmup=0"]
-    code, stdout, _ = cli("train", "copy-memory", "--iterations", 20, *settings, "--out", tmp_path / "run")
-    assert code == 0
-    assert "memoryless 1.76" in stdout  # 8^(3/11)
-    assert "recall" in stdout
+    result = cli("train", "copy-memory", "--iterations", 20, *settings, "--out", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "memoryless 1.76" in result.stdout  # 8^(3/11)
+    assert "recall" in result.stdout
     assert "test_recall" in json.loads((tmp_path / "run" / "summary.json").read_text())
 
 
 def test_inspect_tells_what_an_untrained_network_remembers():
-    code, stdout, _ = cli("inspect", "copy-memory", "--init", "ortho+ep", "--set", "data.delay=30")
-    assert code == 0
-    assert "symbols decoded from the state after 30 steps" in stdout
-    assert "sensitivity of the last state to the first" in stdout
-    code, stdout, _ = cli("inspect", "copy-memory", "--set", "data.delay=30", "--json")
-    found = json.loads(stdout)
+    result = cli("inspect", "copy-memory", "--init", "ortho+ep", "--set", "data.delay=30")
+    assert result.exit_code == 0
+    assert "symbols decoded from the state after 30 steps" in result.stdout
+    assert "sensitivity of the last state to the first" in result.stdout
+    result = cli("inspect", "copy-memory", "--set", "data.delay=30", "--json")
+    found = json.loads(result.stdout)
     assert found["memory"]["recall"] > 12.5
     assert [layer["name"] for layer in found["layers"]] == ["embedding", "rnn0", "dense"]
-    code, stdout, _ = cli("inspect", "--init", "lecun")
-    assert code == 0
-    assert "dense8" in stdout
+    result = cli("inspect", "--init", "lecun")
+    assert result.exit_code == 0
+    assert "dense8" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -216,7 +210,7 @@ def test_inspect_tells_what_an_untrained_network_remembers():
 )
 def test_wrong_settings_are_refused_in_one_line(args, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, stdout, stderr = cli("train", "copy-memory", "--iterations", 1, *args)
-    assert (code, stdout) == (2, "")
-    assert all(word in stderr for word in words)
+    result = cli("train", "copy-memory", "--iterations", 1, *args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert all(word in result.stderr for word in words)
     assert not list(tmp_path.iterdir())
