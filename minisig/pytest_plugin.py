@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-REPORTS = pytest.StashKey[list[str]]()
+PROPERTY = "gradient_flow"  # of a test, which travels with its report from whatever process it ran in
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,33 +27,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[REPORTS] = []
-
-
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    if config.getoption("--gradient-report") and config.stash[REPORTS]:
+    finished = [report for some in terminalreporter.stats.values() for report in some if hasattr(report, "when")]
+    tables = [
+        f"{report.nodeid}\n{table}"
+        for report in finished
+        for name, table in report.user_properties
+        if report.when == "call" and name == PROPERTY
+    ]
+    if config.getoption("--gradient-report") and tables:
         terminalreporter.section("gradient flow")
-        for report in config.stash[REPORTS]:
-            terminalreporter.line(report)
+        for table in tables:
+            terminalreporter.line(table)
 
 
 @pytest.fixture
 def gradient_flow(request: pytest.FixtureRequest) -> "GradientFlow":
     """Assertions about the gradients of a minisig network, or of any object with such a `trace` method."""
-    return GradientFlow(request.node.nodeid, request.config.stash[REPORTS])
+    return GradientFlow(request.node.user_properties)
 
 
 class GradientFlow:
-    def __init__(self, test: str, reports: list[str]) -> None:
-        self._test, self._reports = test, reports
+    def __init__(self, properties: list[tuple[str, object]]) -> None:
+        self._properties = properties
 
     def assert_alive(self, net: Any, x: Any, y: Any, *, dead: float = 1e-2, exploded: float = 1e2) -> None:
         """Every layer's gradient norm lies between `dead` and `exploded` times that of the last layer."""
         __tracebackhide__ = True
         norms = self._norms(net, x, y)
         table = self._table(norms, dead, exploded)
-        self._reports.append(f"{self._test}\n{table}")
+        self._properties.append((PROPERTY, table))
         *_, (last, reference) = norms.items()
         if not 0 < reference < float("inf"):
             pytest.fail(f"the gradient of the last layer, {last}, is {reference:g}\n{table}", pytrace=False)

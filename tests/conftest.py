@@ -1,5 +1,10 @@
 """What many tests share."""
 
+import os
+
+# Before NumPy comes: every core has its process, and the tests' matrices are small.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 

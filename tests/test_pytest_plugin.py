@@ -158,6 +158,10 @@ def test_the_report_shows_every_network_that_was_looked_at(session):
     assert "test_it.py::test_ep" in output
     assert "dense8" in output
     assert "dense8" not in session(tests)[1]
+    code, output = session(tests, "--gradient-report", "-n", "1")  # from another process
+    assert code == 0
+    assert "test_it.py::test_ep" in output
+    assert "dense8" in output
 
 
 def test_the_plugin_imports_nothing_of_the_package():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from minisig.backends import BACKENDS, DTYPES
 from minisig.errors import UsageError, require_known
@@ -57,8 +58,8 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting: {error}") from None
     if config.data.path:  # a run must find its data wherever it is resumed
-        path = str(Path(config.data.path).absolute())
-        config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, path=path))
+        data = replace(config.data, path=str(Path(config.data.path).absolute()))
+        config = replace(config, data=data)
     require_known("backend", config.backend, BACKENDS)
     require_known("dtype", config.dtype, DTYPES)
     require_known("init", config.network.init, INITIALIZERS)

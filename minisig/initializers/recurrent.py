@@ -26,7 +26,7 @@ from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import DRAWS, orthogonal, uniform
 from minisig.initializers.ep import EP, ep_activities, ep_layer, on_ellipse
-from minisig.initializers.inputs import SIGMOID, Activation, Inputs, Matrix, Target
+from minisig.initializers.inputs import SAMPLE, SIGMOID, Activation, Inputs, Matrix, Target
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
 
@@ -61,9 +61,10 @@ def initialize_recurrent(
         raise UsageError(f"expected at least two tokens and one hidden layer, got {vocabulary} and {list(hidden)}")
     children = iter(rng.spawn(2 + 2 * len(hidden)))
     E = uniform(vocabulary, hidden[0], next(children))
-    sample = np.arange(vocabulary).reshape(1, -1) if tokens is None else np.asarray(tokens)
-    counts = np.bincount(sample.ravel(), minlength=vocabulary) if frequencies is None else np.asarray(frequencies)
-    p = counts / counts.sum()
+    sample = np.arange(min(vocabulary, SAMPLE)).reshape(1, -1) if tokens is None else np.asarray(tokens)
+    if frequencies is None:
+        frequencies = np.ones(vocabulary) if tokens is None else np.bincount(sample.ravel(), minlength=vocabulary)
+    p = np.asarray(frequencies) / np.sum(frequencies)
     # In mode "recurrent" every token, however rare, shall move the logits by input_rms.
     weight = p if options.mode == "joint" else np.full(vocabulary, 1 / vocabulary)
     inputs = Inputs(p @ E, weight @ (E - weight @ E) ** 2)
