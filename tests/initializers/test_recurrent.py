@@ -143,3 +143,10 @@ def test_the_account_says_what_was_aimed_at(init, targets):
     _, account = weights(init)
     for row, target in zip(account.layers, targets, strict=True):
         assert (row.target.mean, row.target.std) == (target[0], target[1] and pytest.approx(target[1]))
+
+
+@pytest.mark.parametrize("init", ["random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun"])
+def test_weights_of_the_inputs_and_of_the_state_are_drawn_apart(init):
+    cell = weights(init)[0]["rnn0"]
+    correlation = np.corrcoef(cell["Wx"].ravel(), cell["Wh"].ravel())[0, 1]
+    assert abs(correlation) < 5 / H  # of H² pairs
