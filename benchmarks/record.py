@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +20,7 @@ def save(name: str, command: str, **content: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"command": command, "machine": machine(), **content}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-    print(f"{path.name} written; now: python -m benchmarks.readme")
+    print(f"{path.name} written; now: python -m benchmarks.readme", file=sys.stderr)
 
 
 def read(name: str) -> Any:

@@ -28,14 +28,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    finished = [report for some in terminalreporter.stats.values() for report in some if hasattr(report, "when")]
+    if not config.getoption("--gradient-report"):
+        return
     tables = [
         f"{report.nodeid}\n{table}"
-        for report in finished
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
         for name, table in report.user_properties
-        if report.when == "call" and name == PROPERTY
+        if name == PROPERTY
     ]
-    if config.getoption("--gradient-report") and tables:
+    if tables:
         terminalreporter.section("gradient flow")
         for table in tables:
             terminalreporter.line(table)

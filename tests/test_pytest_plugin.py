@@ -147,7 +147,7 @@ def test_a_users_own_layer_is_checked_and_a_wrong_backward_named(session):
     assert "dense0.W[" in output
 
 
-def test_the_report_shows_every_network_that_was_looked_at(session):
+def test_the_report_shows_every_network_that_was_looked_at(session, tmp_path):
     tests = """
         def test_ep(gradient_flow):
             gradient_flow.assert_alive(network("random+ep"), x, y)
@@ -158,7 +158,8 @@ def test_the_report_shows_every_network_that_was_looked_at(session):
     assert "test_it.py::test_ep" in output
     assert "dense8" in output
     assert "dense8" not in session(tests)[1]
-    code, output = session(tests, "--gradient-report", "-n", "1")  # from another process
+    (tmp_path / "test_other.py").write_text("import pytest\npytest.skip('not here', allow_module_level=True)\n")
+    code, output = session(tests, "--gradient-report", "-n", "1")  # from another process, beside what is skipped
     assert code == 0
     assert "test_it.py::test_ep" in output
     assert "dense8" in output
