@@ -1,5 +1,6 @@
 """The public names are a decision."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
@@ -106,20 +107,28 @@ def test_importing_minisig_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-UPWARD = {
-    "backends": set(),
-    "theory": set(),
-    "initializers": {"theory"},
-    "layers": {"backends", "gradients"},
-    "gradients": {"backends"},
-    "losses": {"backends", "gradients"},
-    "optimizers": {"backends", "gradients"},
-}
+# The way of the data; what stands later may use what stands before.
+ROOMS = (
+    *("errors", "jsonable", "seeds", "plugins", "backends", "theory", "initializers", "gradients", "layers"),
+    *("losses", "optimizers", "trace", "network", "data", "diagnostics", "training", "experiments"),
+    *("report", "bridges", "lessons", "cli", "pytest_plugin"),
+)
 
 
-@pytest.mark.parametrize("room", UPWARD)
-def test_imports_point_upward(room):
-    """The foundations use nothing that stands on them."""
-    code = f"import sys, minisig.{room}; print(*{{m.split('.')[1] for m in sys.modules if m.startswith('minisig.')}})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) <= UPWARD[room] | {room, "errors", "plugins"}
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_follow_the_way_of_the_data(room):
+    package = Path(minisig.__file__).parent
+    files = [*package.glob(f"{room}.py"), *package.glob(f"{room}/**/*.py")]
+    assert files
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            used = [name.split(".")[1] for name in names if name.startswith("minisig.")]
+            assert {other for other in used if ROOMS.index(other) > ROOMS.index(room)} == set(), path
+
+
+def test_every_room_has_its_place_on_the_way():
+    package = Path(minisig.__file__).parent
+    rooms = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms - {"__init__", "__main__"} == set(ROOMS)
