@@ -17,6 +17,13 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What tests/cupy_host did not run must not look as if it had; its own conftest.py is known to the workers only."""
+    reasons = {report.longrepr[2] for report in terminalreporter.stats.get("skipped", []) if report.longrepr}
+    for reason in sorted(reason for reason in reasons if "no GPU" in reason):
+        terminalreporter.write_line(f"tests marked gpu: {reason.removeprefix('Skipped: ')}")
+
+
 @pytest.fixture(scope="session")
 def digits() -> Dataset:
     return load("digits")

@@ -17,7 +17,6 @@ import pytest
 OPTION = "--cupy-host"
 HOST_ONLY = {"test_device", "test_kernels", "test_launches", "test_processes", "test_without_gpu"}
 NO_GPU = f"not run: no GPU; `pytest tests/cupy_host {OPTION}` runs them on the CPU"
-not_run = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,14 +59,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     module = NotRun.from_parent(parent, path=module_path)
     if usable:
         module.reason = f"about the host device: ask with {OPTION}"
-    else:
-        parent.config.stash[not_run] = True
     return module
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if config.stash.get(not_run, False):
-        terminalreporter.write_line(f"tests marked gpu: {NO_GPU}")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Short trainings of every kind, and what it means that two backends agree."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import cupy
@@ -15,7 +16,7 @@ TOLERANCE = {"float32": 3e-5, "float64": 1e-10}  # of the largest entry
 
 def agree(found, expected, dtype, where="", *, tolerance=None):
     """Arrays, numbers, or dictionaries, lists and data classes of them, wherever they live."""
-    if isinstance(expected, dict):
+    if isinstance(expected, Mapping):
         assert found.keys() == expected.keys()
         for name in expected:
             agree(found[name], expected[name], dtype, f"{where} {name}", tolerance=tolerance)

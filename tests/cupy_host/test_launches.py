@@ -98,7 +98,7 @@ SEQUENCE_FORWARD_AND_BACK = (
     + STEPS  # the cell
     + 1  # the dense layer's bias
     + 2  # softmax, mean loss
-    + 2  # Whᵀ and dy copied
+    + 4  # E, Wx, Whᵀ and dy copied
     + STEPS  # the cell back
     + 1  # dz summed by tokens
 )
