@@ -55,6 +55,7 @@ def blocks() -> dict[str, str]:
         "xor": _xor(quickstart["xor"]),
         "inspect": _indented(_read("inspect")["text"]),
         "tracking": TRACKING.format(**speed["tracking"][OURS]),
+        "fast": _fast((read("fast") or {"rows": []})["rows"]),
         "mnist": _mnist(_read("mnist")["rows"]),
         "augment": AUGMENTED.format(**_read("augment")),
         "paper": _paper(),
@@ -100,6 +101,8 @@ def _mnist(rows: list[dict[str, Any]]) -> str:
 
 
 def _fast(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "Not measured yet: `python -m benchmarks.fast`."
     head = ["experiment", "learning rate", "iterations", "test error %, each seed", "mean", "paper"]
     lines = [[*head, "seconds a run", "the paper's, on a TITAN X"]]
     for row in rows:
