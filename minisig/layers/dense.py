@@ -11,6 +11,8 @@ from minisig.gradients import Gradient, Outer, RowSum, rows
 
 
 class Dense:
+    """z = x W + b, (B, n) -> (B, m)."""
+
     def __init__(self, W: Array, b: Array) -> None:
         self.params = {"W": W, "b": b}
 

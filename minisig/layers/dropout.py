@@ -14,6 +14,8 @@ from minisig.gradients import Gradient
 
 
 class Dropout:
+    """Silences a share p of the entries while training, and lets the others make up for it."""
+
     draws = True
 
     def __init__(self, p: float) -> None:

@@ -12,6 +12,8 @@ from minisig.layers.lookup import Lookup, Return, table_gradient
 
 
 class Embedding:
+    """x = E[tokens], (T, B) -> (T, B, n)."""
+
     takes_tokens = True
 
     def __init__(self, E: Array) -> None:

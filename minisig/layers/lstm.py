@@ -33,6 +33,8 @@ class Unrolled(NamedTuple):
 
 
 class LSTM:
+    """Input, forget and output gates around a cell, (T, B, n) -> (T, B, H)."""
+
     carries = True
     takes_lookups = True
 

@@ -27,6 +27,8 @@ class Unrolled(NamedTuple):
 
 
 class RNN:
+    """h_t = g(x_t Wx + h_{t−1} Wh + b), (T, B, n) -> (T, B, H)."""
+
     carries = True
     takes_lookups = True
 

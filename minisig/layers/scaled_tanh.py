@@ -14,6 +14,8 @@ B = 2.0 / 3.0
 
 
 class ScaledTanh:
+    """y = A tanh(B z), of any shape."""
+
     slope, scale, centre = 2 * B, 2 * A, 0.0  # y = centre + scale · (g(slope · z) − ½), see initializers.inputs
 
     def __init__(self) -> None:

@@ -9,6 +9,8 @@ from minisig.gradients import Gradient
 
 
 class Sigmoid:
+    """y = 1 / (1 + e^−z), of any shape."""
+
     slope, scale, centre = 1.0, 1.0, 0.5  # y = centre + scale · (g(slope · z) − ½), see initializers.inputs
 
     def __init__(self) -> None:
