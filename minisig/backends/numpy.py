@@ -281,7 +281,10 @@ def _pieces(n: int, width: int = 1) -> Iterator[slice]:
 def _flat(a: Array) -> Array:
     """All entries in a row, to be written into; of another layout it would be a copy, and the result be lost."""
     if not a.flags.c_contiguous:
-        raise ValueError(f"an update writes into a C-contiguous array, got strides {a.strides} for {a.shape}")
+        raise ValueError(
+            f"an update writes into a C-contiguous array, got strides {a.strides} for {a.shape}; make the parameters "
+            f"of your layer so with np.ascontiguousarray"
+        )
     return a.reshape(-1)
 
 

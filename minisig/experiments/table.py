@@ -162,7 +162,8 @@ TABLE = (
     ),
 )
 
-# The same networks in minutes, NAME-fast: learning rate, falling to 0, and iterations, chosen on the validation images.
+# The same networks in minutes, NAME-fast: learning rate, falling to 0, and iterations. Those of the shallow networks
+# were chosen on validation images; those of the deep ones are a first guess.
 FAST = {
     "mnist-shallow": (0.05, 24_000),
     "mnist-shallow-dropout": (0.05, 60_000),

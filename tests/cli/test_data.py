@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from minisig.data.public import MNIST, PTB, PublicFile
-from tests.cli.command import PYTHON_M, cli, tree
+from tests.cli.command import cli, tree
 
 REAL = Path(os.environ.get("MINISIG_DATA", "/nowhere")).absolute()
 SCRIPTS = Path(__file__).parents[2] / "data_scripts"
@@ -347,24 +347,11 @@ def test_a_script_without_its_arguments_says_so(refused):
 
 
 @needs_mnist
-def test_on_a_terminal_every_file_has_a_bar_and_stdout_stays_clean(home, serve):
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    command = [*PYTHON_M, "data", "fetch", "mnist", "--mirror", serve(REAL / "mnist")]
-    env = os.environ | {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as done:
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        stdout = done.stdout.read().decode()
-    os.close(ours)
-    assert done.returncode == 0
-    assert stdout == f"mnist: 4 files as published in {home / 'mnist'}\n"
-    assert all(file.download in shown.decode() for file in MNIST.files)
+def test_on_a_terminal_every_file_has_a_bar_and_stdout_stays_clean(home, serve, on_a_terminal):
+    env = {"COLUMNS": "100", "NO_COLOR": "1"}
+    stdout, shown = on_a_terminal("data", "fetch", "mnist", "--mirror", serve(REAL / "mnist"), env=env)
+    assert stdout.decode() == f"mnist: 4 files as published in {home / 'mnist'}\n"
+    assert all(file.download in shown for file in MNIST.files)
 
 
 # show
