@@ -25,6 +25,7 @@ from minisig.experiments import EXPERIMENTS, configure, inits_of
 from minisig.experiments.executors import Place, completed
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
+from minisig.training.build import OF_ONE_MODEL
 from minisig.training.config import Config, Count, decode_config
 from minisig.training.files import read_config, read_file, write_file
 from minisig.training.folder import RunFolder
@@ -117,7 +118,10 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
         own = known.rows.get(row, {"network.init": row})
         if clash := [name for name in (*own, "seed") if name in settings]:
             raise UsageError(f"{clash[0]} is what the rows of a comparison differ in; leave it out")
-        jobs += [Job(row, configure(experiment, {**settings, **own, "seed": seed})) for seed in range(seeds)]
+        model = own.get("network.model")
+        foreign = [f"network.{name}" for name, owner in OF_ONE_MODEL.items() if model not in (None, owner)]
+        taken = {name: value for name, value in settings.items() if name not in foreign}
+        jobs += [Job(row, configure(experiment, {**taken, **own, "seed": seed})) for seed in range(seeds)]
     return jobs
 
 

@@ -11,10 +11,12 @@ from minisig.initializers import RecurrentOptions
 from minisig.network import Network, mlp, recurrent
 from minisig.plugins import Table
 from minisig.seeds import stream
-from minisig.training.config import Config
+from minisig.training.config import Config, NetworkConfig
 
 # None for our own, which build_network knows; others are made of whatever layers their authors like.
 MODELS: Table[Callable[[Config, Dataset], Network] | None] = Table("models", dict.fromkeys(("mlp", "rnn", "lstm")))
+# Settings of the network that one of our models alone has.
+OF_ONE_MODEL = {"activation": "mlp", "ep_mode": "rnn", "radius": "rnn", "input_rms": "rnn", "forget_bias": "lstm"}
 
 
 def build_network(config: Config, data: Dataset) -> Network:
@@ -24,6 +26,9 @@ def build_network(config: Config, data: Dataset) -> Network:
     require_known("model", wanted.model, MODELS)
     if model := MODELS[wanted.model]:
         return model(config, data).on(backend)
+    for name, owner in OF_ONE_MODEL.items():
+        if wanted.model != owner and getattr(wanted, name) != getattr(NetworkConfig(hidden=()), name):
+            raise UsageError(f"network.{name} is a setting of the model {owner}; leave it out for the {wanted.model}")
     vectors = isinstance(data.train, Split)
     if vectors != (wanted.model == "mlp"):
         models = "mlp" if vectors else "rnn or lstm"
@@ -39,8 +44,6 @@ def build_network(config: Config, data: Dataset) -> Network:
             dropout=wanted.dropout,
             backend=backend,
         )
-    if wanted.activation != "sigmoid":
-        raise UsageError(f"network.activation {wanted.activation} is for an mlp; leave it out for the {wanted.model}")
     return recurrent(
         data.classes,
         wanted.hidden,

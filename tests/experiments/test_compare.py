@@ -481,6 +481,12 @@ def test_own_rows_of_an_experiment_heed_the_settings_given():
     assert (lstm.config.network.hidden, lstm.config.network.init, lstm.config.iterations) == ((30,), "ortho", 5)
 
 
+def test_rows_take_the_settings_that_their_model_has():
+    rnn, lstm = plan("copy-memory", ["ortho", "lstm"], 1, {"network.radius": 2.0, "network.dropout": 0.5})
+    assert (rnn.config.network.radius, rnn.config.network.dropout) == (2.0, 0.5)
+    assert (lstm.config.network.radius, lstm.config.network.dropout) == (None, 0.5)
+
+
 @pytest.mark.parametrize(
     ("experiment", "rows", "settings", "message"),
     [

@@ -144,6 +144,24 @@ def test_a_model_that_does_not_fit_the_data_is_refused(experiment, model):
         run(configure(experiment, {"network.model": model, "iterations": 1}))
 
 
+@pytest.mark.parametrize(
+    ("experiment", "model", "setting", "owner"),
+    [
+        ("digits", "mlp", {"network.radius": 2.0}, "rnn"),
+        ("digits", "mlp", {"network.forget_bias": 0.0}, "lstm"),
+        ("copy-memory", "rnn", {"network.activation": "scaled-tanh"}, "mlp"),
+        ("copy-memory", "rnn", {"network.forget_bias": 0.0}, "lstm"),
+        ("copy-memory", "lstm", {"network.ep_mode": "joint"}, "rnn"),
+        ("copy-memory", "lstm", {"network.input_rms": 0.2}, "rnn"),
+    ],
+)
+def test_a_setting_of_another_model_is_refused(experiment, model, setting, owner):
+    config = configure(experiment, {"network.model": model, **setting})
+    (name,) = setting
+    with pytest.raises(UsageError, match=f"{name} is a setting of the model {owner}; leave it out for the {model}"):
+        build_network(config, load(config.data, seed=0))
+
+
 def test_an_lstm_takes_the_papers_size_unless_told_otherwise():
     assert configure("copy-memory", {"network.model": "lstm"}).network.hidden == (52,)
     assert configure("ptb-dropout", {"network.model": "lstm"}).network.hidden == (190,)
