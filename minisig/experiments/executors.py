@@ -84,6 +84,11 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
         raise MinisigError(f"no Dask scheduler at {scheduler}: {error or type(error).__name__}") from None
     with client:
         _require_same_version(client)
+        if gpu and not any(client.run(_has_gpu).values()):
+            raise MinisigError(
+                "no Dask worker has the resource GPU, which --backend cupy asks for: start one with "
+                "'dask worker ADDRESS --resources GPU=1'"
+            )
         executor = client.get_executor(pure=False, **({"resources": {"GPU": 1}} if gpu else {}))
         try:
             yield executor
@@ -128,6 +133,11 @@ def _require_same_version(client: Any) -> None:
             f"{len(wrong)} of {len(found)} Dask workers cannot be used: {worker} has {has}, this is {__version__}; "
             f"install the same version there"
         )
+
+
+def _has_gpu(dask_worker: Any) -> bool:
+    """On a worker: whether it was started with that resource."""
+    return "GPU" in dask_worker.state.total_resources
 
 
 def completed(

@@ -124,6 +124,15 @@ def test_runs_on_a_gpu_go_to_workers_that_have_one(dask):
     assert set(answers(on(dask, gpu=True), slow_pid, 6)) == {dask.with_gpu.pid}
 
 
+def test_a_cluster_without_a_gpu_is_refused_and_not_waited_for(empty_dask):
+    with (
+        empty_dask.worker("--nthreads", "1"),
+        pytest.raises(MinisigError, match=r"no Dask worker has the resource GPU.*--resources GPU=1"),
+        on(empty_dask, gpu=True)(),
+    ):
+        pass
+
+
 def test_nobody_elses_tasks_go_to_the_cluster(dask):
     with on(dask)(), pytest.raises(ValueError, match="No clients found"):
         distributed.default_client()
