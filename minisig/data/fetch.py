@@ -59,7 +59,7 @@ def bring(public: PublicSet, source: Path, folder: Path) -> None:
         fault = next(
             (f"{name} there is not the published file: {faults[name]}" for name in faults if name in missing), None
         )
-        raise DataError(f"{source}: {fault or f'holds neither {file.name} nor {file.name}.gz'}")
+        raise DataError(f"{source}: {fault or f'holds no {file.name}, gzipped or not'}")
 
 
 def _wanted(public: PublicSet, folder: Path) -> list[PublicFile]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from minisig.data.dataset import Dataset, Split, scaled_pixels
 from minisig.data.folder import data_folder
-from minisig.data.raw import pieces, reading
+from minisig.data.raw import pieces, reading, require_file
 from minisig.errors import DataError
 
 UNSIGNED_BYTES = 8
@@ -56,17 +56,10 @@ def load_mnist(folder: Path | None = None) -> Dataset:
 
 def _images(folder: Path, part: str) -> tuple[Any, Any, tuple[int, ...]]:
     """Images as rows (N, n), labels (N,), and the shape of an image."""
-    images, labels = (read_idx(_find(folder, name)) for name in NAMES[part])
+    images, labels = (read_idx(require_file(folder, name)) for name in NAMES[part])
     if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels) or images.size == 0:
         raise DataError(f"{folder}: {part} images have shape {images.shape} and labels {labels.shape}")
     return images.reshape(len(images), -1), labels.astype(np.int64), images.shape[1:]
-
-
-def _find(folder: Path, name: str) -> Path:
-    for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
-            return path
-    raise DataError(f"{folder}: holds neither {name} nor {name}.gz")
 
 
 def read_idx(path: Path) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from minisig.data.raw import pieces, reading
+from minisig.data.raw import find, pieces, reading
 from minisig.errors import DataError
 
 
@@ -23,7 +23,7 @@ class PublicFile:
 
     def find(self, folder: Path) -> Path | None:
         """The file in `folder` that the loaders would read."""
-        return next((path for name in self.names for path in [folder / name] if path.is_file()), None)
+        return find(folder, self.name)
 
     @property
     def names(self) -> tuple[str, str]:

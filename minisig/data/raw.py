@@ -12,6 +12,19 @@ from minisig.errors import DataError
 PIECE = 2**20
 
 
+def find(folder: Path, *names: str) -> Path | None:
+    """The first of these files that the folder holds, as it is or gzipped."""
+    paths = (folder / name for plain in names for name in (plain, f"{plain}.gz"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def require_file(folder: Path, *names: str) -> Path:
+    path = find(folder, *names)
+    if path is None:
+        raise DataError(f"{folder}: holds no {' or '.join(names)}, gzipped or not")
+    return path
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
     """The content of a file, unpacked if its name ends in .gz; what goes wrong while it is read is a DataError."""

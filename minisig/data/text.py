@@ -13,7 +13,7 @@ import numpy as np
 
 from minisig.data.dataset import PARTS, Dataset
 from minisig.data.folder import data_folder
-from minisig.data.raw import pieces, reading
+from minisig.data.raw import pieces, reading, require_file
 from minisig.data.sequences import Text, Tokens
 from minisig.errors import DataError
 
@@ -28,7 +28,7 @@ def load_ptb(steps: int, vocabulary: int) -> Dataset:
 
 def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
     """The texts of a folder, to be read in windows of so many steps, with at most so many different words."""
-    words = {part: _words(_find(folder, part)) for part in PARTS}
+    words = {part: _words(require_file(folder, f"{part}.txt", f"ptb.{part}.txt")) for part in PARTS}
     counts = Counter(words["train"])
     if len(counts) < 3:  # <eos> and a single word
         raise DataError(f"{folder}: the training text has only one distinct word; there is nothing to predict")
@@ -38,14 +38,6 @@ def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
     return Dataset(
         folder.name, Text(train, steps), Text(valid, steps), Text(test, steps), classes=len(ids), baselines=baselines
     )
-
-
-def _find(folder: Path, part: str) -> Path:
-    names = [f"{prefix}{part}.txt{suffix}" for prefix in ("", "ptb.") for suffix in ("", ".gz")]
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    raise DataError(f"{folder}: holds none of {', '.join(names)}")
 
 
 def _words(path: Path) -> list[str]:

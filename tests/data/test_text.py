@@ -111,7 +111,7 @@ def test_evaluation_reads_every_token_once_and_in_order():
         ({"valid": ""}, ["valid.txt", "no words"]),
         ({"train": "\n \n\t\n"}, ["train.txt", "no words"]),
         ({"train": "word word\nword\n"}, ["only one distinct word"]),
-        ({"test": None}, ["test.txt", "ptb.test.txt.gz"]),
+        ({"test": None}, ["holds no test.txt or ptb.test.txt, gzipped or not"]),
     ],
     ids=["encoding", "empty", "blank", "one word", "missing"],
 )

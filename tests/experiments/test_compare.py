@@ -24,6 +24,7 @@ from minisig.experiments.compare import Job, Result, compare, every_row, plan, t
 from minisig.experiments.executors import Here, processes
 from minisig.training.config import Config
 from minisig.training.run import resume, run
+from tests.cli.command import tree
 
 FILES = {"config.json", "metrics.jsonl", "summary.json"}
 
@@ -33,11 +34,6 @@ def nowhere():
     """A place that nobody may go to."""
     raise AssertionError("a run is being made")
     yield
-
-
-def tree(folder):
-    """Every file with its content and the time it was written."""
-    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from minisig.training.files import read_tensors, write_tensors
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Training
 from minisig.training.run import resume, run
+from tests.cli.command import tree
 from tests.faults import KINDS, TINY, begun, contents, difference, kind, outcome, standing, stop_at
 
 PACKAGE = Path(minisig.__file__).parent
@@ -124,17 +125,11 @@ def test_the_summary_of_a_stopped_run_has_the_gradient_norms_of_its_first_and_la
 # Runs that are finished
 
 
-def state(folder):
-    return {
-        path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir() if path.name != ".lock"
-    }
-
-
 def test_a_finished_run_is_left_as_it_is(tmp_path, xor):
     summary = run(xor, tmp_path)
-    before = state(tmp_path)
+    before = tree(tmp_path)
     assert resume(tmp_path) == resume(tmp_path, xor.iterations) == summary
-    assert state(tmp_path) == before
+    assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["digits", "dropout", "rnn", "text-lstm"])
@@ -165,10 +160,10 @@ def test_a_run_cannot_be_shortened_nor_extended_beyond_a_rate_of_0(tmp_path, sch
         run(config, tmp_path)
     else:
         begun(config, tmp_path, 7)
-    before = state(tmp_path)
+    before = tree(tmp_path)
     with pytest.raises(UsageError, match=words):
         resume(tmp_path, iterations)
-    assert state(tmp_path) == before
+    assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("lost", ["summary.json", "best.safetensors summary.json"])
@@ -212,12 +207,12 @@ def test_a_folder_in_use_is_in_use(tmp_path, xor):
     seen = []
 
     def intrude(record):
-        before = state(tmp_path)
+        before = tree(tmp_path)
         with pytest.raises(UsageError, match="in use by another process"):
             resume(tmp_path)
         with pytest.raises(UsageError, match="already holds a run"):
             run(xor, tmp_path)
-        seen.append(state(tmp_path) == before)
+        seen.append(tree(tmp_path) == before)
 
     run(xor, tmp_path, watch=intrude)
     assert seen
