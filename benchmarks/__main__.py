@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from benchmarks.record import machine, save
-from benchmarks.speed import growth, memory, report, startup, tracking, worker
+from benchmarks.speed import growth, memory, report, shares, startup, tracking, worker
 from benchmarks.speed.workloads import WORKLOADS
 
-OTHERS = ("memory", "startup", "tracking", "growth")
+OTHERS = ("shares", "memory", "startup", "tracking", "growth")
 LASTING = ("mlp-shallow", "mlp-deep", "copy-rnn-20", "digits")  # workloads that 10,000 steps are made of
 FULL = {"rounds": 15, "seconds": 0.2, "steps": 10_000}
 QUICK = {"rounds": 5, "seconds": 0.1, "steps": 500}
@@ -48,6 +48,9 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
                 _say(f"{name}, threads: {label}")
                 run = worker.measure(name, count, rounds, seconds)
                 results["workloads"].setdefault(name, {})[label] = run
+    if "shares" in chosen:
+        _say("shares")
+        results["shares"] = shares.measure(4 * rounds)
     if "memory" in chosen:
         _say("memory")
         results["memory"] = {

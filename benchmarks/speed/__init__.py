@@ -4,6 +4,7 @@ workloads.py    what is timed, a row each, with what must be reached
 ours.py pytorch.py jaxlib.py sklearn.py gemms.py    the same training step by each peer; distortions.py those of images
 measure.py      in turn, in short slices; ratios with their spread
 worker.py       one workload in a fresh process, with one thread or all
+shares.py       where the time of our step goes
 memory.py startup.py tracking.py growth.py          what else it costs
 report.py       tables, and which targets are met
 """

@@ -65,6 +65,8 @@ def text(results: dict[str, Any]) -> str:
         for run in runs.values()
         for peer, why in run["missing"].items()
     ]
+    if shares := results.get("shares"):
+        parts.append(columns(_share_rows(shares)))
     if memory := results.get("memory"):
         rows = [["peak memory, MB", ""]]
         rows += [
@@ -101,6 +103,13 @@ def _workload_rows(results: dict[str, Any]) -> list[list[str]]:
                 ratio = run["ratios"].get(peer)
                 cells = [f"{ratio[0]:.2f}", f"{ratio[1]:.2f} – {ratio[2]:.2f}"] if ratio else ["", ""]
                 rows.append([name, threads, peer, f"{ms:.3g}", *cells])
+    return rows
+
+
+def _share_rows(shares: dict[str, dict[str, float]]) -> list[list[str]]:
+    kinds = next(iter(shares.values()))
+    rows = [["% of a step", *kinds]]
+    rows += [[name, *(f"{100 * share:.0f}" for share in found.values())] for name, found in shares.items()]
     return rows
 
 
@@ -148,6 +157,7 @@ def markdown(results: dict[str, Any]) -> dict[str, str]:
     return {
         "speed": _ratios(results, "1"),
         "cores": _ratios(results, "all"),
+        "shares": table(_share_rows(results["shares"])),
         "costs": costs,
         "growth": table(_growth_rows(results["growth"])),
         "versions": versions,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.speed import gemms
+from benchmarks.speed.shares import KINDS, WARM_UP, shares
 from benchmarks.speed.workloads import (
     BARE,
     CELLS,
@@ -22,6 +23,7 @@ from benchmarks.speed.workloads import (
     build,
     maker,
 )
+from minisig.backends import Backend
 from minisig.experiments import configure
 
 STEPS = 3
@@ -108,6 +110,24 @@ def test_pytorch_is_given_the_same_products():
         step.run()
     for name, made in ours.params().items():
         np.testing.assert_allclose(theirs.params()[name], made, rtol=0, atol=1e-12 * abs(made).max(), err_msg=name)
+
+
+def test_all_work_of_a_backend_has_a_kind():
+    work = {name for name, member in vars(Backend).items() if callable(member) and not name.startswith("_")}
+    outside = {"asarray", "to_host", "floats", "bilinear"}  # of data, not of a step
+    assert sorted(name for names in KINDS.values() for name in names) == sorted(work - outside)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_step_whose_time_is_told_apart_is_the_same_step(name):
+    case = small(name)
+    start = {key: w.copy() for key, w in case.net.params.items()}
+    found = shares(case, STEPS)
+    assert sum(found.values()) == pytest.approx(1, abs=0.5)  # medians, each of its own
+    assert found["products"] > 0
+    assert (found["softmax"], found["updates"]) > (0, 0)
+    for key, update in updates(name, OURS, WARM_UP + STEPS).items():
+        np.testing.assert_array_equal(case.net.params[key] - start[key], update, err_msg=key)
 
 
 def test_no_peer_is_imported_before_it_is_asked_for():
