@@ -3,9 +3,9 @@
 python -m benchmarks.fast                       # all, hours on two cores; writes results/fast.json
 python -m benchmarks.fast mnist-shallow-fast    # some; the others' results stay
 
-Learning rates and iterations are those of experiments/table.py. Every run trains on 50,000 images,
-selects by the error on the 10,000 of the validation part, and looks at the test images once. Seconds are wall time of
-the whole run, data loading and validation included, on all cores of a machine that does nothing else.
+Learning rates and iterations are those of experiments/table.py. Every run trains on 50,000 images, selects by the error
+on the 10,000 of the validation part, and looks at the test images once. Seconds are wall time of the whole run, data
+loading and validation included, on all cores of a machine that does nothing else.
 """
 
 from statistics import mean

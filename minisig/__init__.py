@@ -20,14 +20,14 @@ True
 Data are a training, a validation and a test part; the experiments are configurations, any setting by its name:
 
 >>> data = ms.load_data("digits")
->>> config = ms.configure("digits", {"network.hidden": [30], "iterations": 500})
+>>> config = ms.configure("digits", {"network.hidden": [30], "iterations": 500, "optimizer.schedule": "constant"})
 >>> summary = ms.run(config)                        # train, select by validation loss, test once
 >>> summary["test_error"] < 30
 True
 >>> ms.inspect_network(net, data.train.batches(50, seed=0).at(1)).layers[0]["shape"]
 [64, 100]
 
-Given a folder a run is kept, and brought back, or taken further:
+Given a folder a run is kept, and brought back, or, if its learning rate does not fall to 0, taken further:
 
 >>> from pathlib import Path; from tempfile import TemporaryDirectory
 >>> with TemporaryDirectory() as folder:

@@ -58,11 +58,12 @@ from tests.data.test_fuzz import HUGE, KINDS_OF_FILES, mutated, one_of
 # Runs of every kind, and what must be the same when they end
 
 TINY = {"iterations": 20, "checkpoint_every": 3, "log_every": 4, "validate_every": 6}
+STEADY = {"optimizer.schedule": "constant"}
 DELAY = {"data.delay": 3, "network.hidden": [6]}
 STREAMS = {"data.steps": 5, "batch_size": 4}
 KINDS = {
-    "digits": ("digits", {"network.hidden": [8, 8], "statistics_every": 7}),
-    "dropout": ("digits", {"network.hidden": [8, 8], "network.dropout": 0.3, "optimizer.name": "adam"}),
+    "digits": ("digits", {"network.hidden": [8, 8], "statistics_every": 7, **STEADY}),
+    "dropout": ("digits", {"network.hidden": [8, 8], "network.dropout": 0.3, "optimizer.name": "adam", **STEADY}),
     "augmented": ("digits", {"network.hidden": [8], "data.augment": {}, "select_by": "error"}),
     "xor": ("xor", {"optimizer.schedule": "linear", "optimizer.warmup": 5, "dtype": "float64"}),
     "rnn": ("copy-memory", DELAY),

@@ -187,13 +187,14 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.gradient_norms_.setdefault(layer, []).append(float(np.mean(norms)))
 
     def _config(self, dtype: str, iterations: int, validate_every: int) -> Config:
-        """Ours, checked. Clipping is that of the experiment `digits`."""
+        """Ours, checked. Clipping is that of the experiment `digits`; passes may follow, so the rate does not fall."""
         settings = {
             "network.hidden": np.atleast_1d(self.hidden_layer_sizes).tolist(),
             "network.init": self.init,
             "network.dropout": self.dropout,
             "optimizer.name": self.optimizer,
             "optimizer.learning_rate": self.learning_rate,
+            "optimizer.schedule": "constant",
             "optimizer.warmup": 0,
             "batch_size": self.batch_size,
             "iterations": iterations,

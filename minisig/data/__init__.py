@@ -25,19 +25,19 @@ from minisig.data.mnist import load_mnist
 from minisig.data.sequences import Sequences, Text
 from minisig.data.text import load_ptb, load_text
 from minisig.data.xor import make_xor
-from minisig.errors import DataError, MinisigError, require_known
+from minisig.errors import DataError, MinisigError, UsageError, require_known
 from minisig.plugins import Table
 
-SOURCES: Table[Callable[[DataConfig, int], Dataset]] = Table(
-    "data",
-    {
-        "digits": lambda config, seed: load_digits(),
-        "xor": lambda config, seed: make_xor(seed),
-        "mnist": lambda config, seed: load_mnist(),
-        "copy-memory": lambda config, seed: make_copy_memory(seed, config.delay),
-        "ptb": lambda config, seed: load_ptb(config.steps, config.vocabulary),
-    },
-)
+OWN: dict[str, Callable[[DataConfig, int], Dataset]] = {
+    "digits": lambda config, seed: load_digits(),
+    "xor": lambda config, seed: make_xor(seed),
+    "mnist": lambda config, seed: load_mnist(),
+    "copy-memory": lambda config, seed: make_copy_memory(seed, config.delay),
+    "ptb": lambda config, seed: load_ptb(config.steps, config.vocabulary),
+}
+SOURCES = Table("data", OWN)
+# Settings that one of our own sources alone has; a folder of text counts as ptb.
+OF_ONE_SOURCE = {"delay": "copy-memory", "steps": "ptb", "vocabulary": "ptb"}
 
 
 def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
@@ -48,12 +48,22 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
     """
     config = DataConfig(source=source) if isinstance(source, str) else source
     require_known("data set", config.source, SOURCES)
+    own_text = config.path is not None and config.source in ("copy-memory", "ptb")
+    if config.source in OWN:  # a plugin's may use any setting
+        _require_own_settings(config, "ptb" if own_text else config.source)
     if config.path is None:
         return _checked(SOURCES[config.source](config, seed), config.source)
-    if config.source in ("copy-memory", "ptb"):
-        return load_text(Path(config.path), config.steps, config.vocabulary)
     path = Path(config.path)
+    if own_text:
+        return load_text(path, config.steps, config.vocabulary)
     return load_mnist(path) if path.is_dir() else load_file(path)
+
+
+def _require_own_settings(config: DataConfig, source: str) -> None:
+    for name, owner in OF_ONE_SOURCE.items():
+        if source != owner and getattr(config, name) != getattr(DataConfig(source=source), name):
+            kind = "text" if owner == "ptb" else owner
+            raise UsageError(f"data.{name} is a setting of {kind}; leave it out for {config.path or source}")
 
 
 def _checked(data: Any, source: str) -> Dataset:

@@ -167,4 +167,8 @@ class Training:
 
 
 def make_optimizer(config: OptimizerConfig) -> Optimizer:
-    return Momentum(config.momentum) if config.name == "momentum" else Adam()
+    if config.name == "momentum":
+        return Momentum(config.momentum)
+    if config.momentum != OptimizerConfig(learning_rate=1.0).momentum:
+        raise UsageError("optimizer.momentum is a setting of the optimizer momentum; leave it out for adam")
+    return Adam()

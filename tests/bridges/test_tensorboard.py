@@ -132,7 +132,7 @@ def test_a_resumed_run_goes_on_in_its_log_with_nothing_twice(run, tmp_path):
 
 
 def test_a_run_can_get_a_log_when_it_is_resumed(tmp_path):
-    assert train(tmp_path / "run").exit_code == 0
+    assert train(tmp_path / "run", "--set", "optimizer.schedule=constant").exit_code == 0
     result = CliRunner().invoke(
         main, ["train", "--resume", str(tmp_path / "run"), "--iterations", "60", "--tensorboard"]
     )

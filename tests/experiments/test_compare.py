@@ -157,7 +157,7 @@ def test_the_folder_of_a_run_may_be_read_by_others(stored):
         "optimizer.name": "adam",
         "optimizer.learning_rate": 0.0123,
         "optimizer.momentum": 0.5,
-        "optimizer.schedule": "linear",
+        "optimizer.schedule": "constant",
         "optimizer.warmup": 7,
         "optimizer.clip": 0.5,
     }.items(),

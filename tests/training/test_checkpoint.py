@@ -25,7 +25,7 @@ from minisig.training.folder import RunFolder
 from minisig.training.loop import Training
 from minisig.training.run import resume, run
 from tests.cli.command import tree
-from tests.faults import KINDS, TINY, begun, contents, difference, kind, outcome, standing, stop_at
+from tests.faults import KINDS, STEADY, TINY, begun, contents, difference, kind, outcome, standing, stop_at
 
 PACKAGE = Path(minisig.__file__).parent
 
@@ -183,7 +183,7 @@ def test_a_run_that_died_on_its_last_files_writes_them_from_the_checkpoint(tmp_p
 @pytest.mark.parametrize("stopped", [False, True])
 def test_the_least_validation_figure_asked_for_selects(tmp_path, by, stopped):
     settings = {"network.hidden": [8], "batch_size": 20, "iterations": 60, "validate_every": 5, "seed": 1}
-    wild = {"optimizer.learning_rate": 1.0, "optimizer.warmup": 0, "optimizer.clip": None}
+    wild = {"optimizer.learning_rate": 1.0, "optimizer.warmup": 0, "optimizer.clip": None, **STEADY}
     config = configure("digits", settings | wild | {"select_by": by})
     if stopped:
         begun(config, tmp_path, 30)

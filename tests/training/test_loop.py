@@ -64,8 +64,8 @@ def test_watching_every_step_changes_no_weight(digits):
 
 
 def test_the_parameters_of_least_validation_loss_are_kept(digits):
-    # A rate at which the validation loss goes up and down.
-    run = training(digits, iterations=200, validate_every=10, optimizer__learning_rate=3.0)
+    up_and_down = {"optimizer__learning_rate": 3.0, "optimizer__schedule": "constant"}
+    run = training(digits, iterations=200, validate_every=10, **up_and_down)
     losses = {r["iteration"]: r["valid_loss"] for r in run if "valid_loss" in r}
     assert run.best_iteration == min(losses, key=losses.get) < 200
     assert run.best_score.loss == min(losses.values())
@@ -90,7 +90,7 @@ def test_divergence_is_an_error_that_says_what_to_do(digits):
 
 
 def test_adam_learns_too(digits):
-    run = training(digits, optimizer__name="adam", optimizer__learning_rate=0.01, iterations=300)
+    run = training(digits, optimizer__name="adam", optimizer__learning_rate=0.01, optimizer__warmup=0, iterations=300)
     list(run)
     assert run.best_score.error < 10
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minisig.backends import get_backend
-from minisig.data import Dataset, load
+from minisig.data import DataConfig, Dataset, load
 from minisig.data.sequences import Text
 from minisig.diagnostics.memory import remembered, sensitivity, states_before_recall
 from minisig.errors import UsageError
@@ -160,6 +160,28 @@ def test_a_setting_of_another_model_is_refused(experiment, model, setting, owner
     (name,) = setting
     with pytest.raises(UsageError, match=f"{name} is a setting of the model {owner}; leave it out for the {model}"):
         build_network(config, load(config.data, seed=0))
+
+
+@pytest.mark.parametrize(
+    ("data", "owner"),
+    [
+        (DataConfig(source="digits", delay=7), "copy-memory"),
+        (DataConfig(source="copy-memory", steps=7), "text"),
+        (DataConfig(source="mnist", path="somewhere.csv", vocabulary=7), "text"),
+        (DataConfig(source="copy-memory", path="some/folder", delay=7), "copy-memory"),
+    ],
+)
+def test_a_setting_of_other_data_is_refused(data, owner):
+    with pytest.raises(
+        UsageError, match=rf"data\.\w+ is a setting of {owner}; leave it out for {data.path or data.source}"
+    ):
+        load(data)
+
+
+def test_a_setting_of_another_optimizer_is_refused():
+    config = configure("copy-memory", {"optimizer.momentum": 0.5})
+    with pytest.raises(UsageError, match=r"optimizer\.momentum is a setting of the optimizer momentum"):
+        run(config)
 
 
 def test_an_lstm_takes_the_papers_size_unless_told_otherwise():
