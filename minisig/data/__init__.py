@@ -13,8 +13,11 @@ public.py       where MNIST and the Penn Treebank come from; fetch.py, download.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from minisig.data.config import DataConfig
 from minisig.data.copy_memory import make_copy_memory
@@ -47,6 +50,11 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
     (1197, 64)
     """
     config = DataConfig(source=source) if isinstance(source, str) else source
+    data = _load(config, seed)
+    return data if config.hold_out else _nothing_held_out(data)
+
+
+def _load(config: DataConfig, seed: int) -> Dataset:
     require_known("data set", config.source, SOURCES)
     own_text = config.path is not None and config.source in ("copy-memory", "ptb")
     if config.source in OWN:  # a plugin's may use any setting
@@ -57,6 +65,13 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
     if own_text:
         return load_text(path, config.steps, config.vocabulary)
     return load_mnist(path) if path.is_dir() else load_file(path)
+
+
+def _nothing_held_out(data: Dataset) -> Dataset:
+    if not isinstance(data.train, Split):
+        raise UsageError(f"the data of {data.name} are sequences: data.hold_out=false is for vectors")
+    x, y = (np.concatenate([getattr(part, name) for part in (data.train, data.valid)]) for name in ("x", "y"))
+    return replace(data, train=Split(x, y))
 
 
 def _require_own_settings(config: DataConfig, source: str) -> None:

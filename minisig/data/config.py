@@ -24,6 +24,7 @@ class Augment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
     path: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")] | None = None  # the user's own, in place of the source
+    hold_out: bool = True  # the validation part; if not, it is trained on too and the last parameters are the result
     augment: Augment | None = None  # of images: distort those that are trained on
     delay: Steps = 100  # copy-memory: steps between symbols and recall, the paper's T
     steps: Steps = 35  # text: steps of a training window

@@ -23,11 +23,19 @@ def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, repor
         "",
         *([verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
         result(summary),
-        f"selected by validation {config.select_by} at iteration {summary['best_iteration']:,}, where the validation "
-        f"loss is {summary['valid_loss']:.4f}",
+        _selection(summary, config),
         f"{summary['seconds']:.1f} s, saved in {folder}{f', see {report} there' if report else ''}",
     ]
     return "\n".join(lines)
+
+
+def _selection(summary: Mapping[str, Any], config: Config) -> str:
+    if not config.data.hold_out:
+        return f"not selected: the validation part was trained on too, to iteration {summary['best_iteration']:,}"
+    return (
+        f"selected by validation {config.select_by} at iteration {summary['best_iteration']:,}, where the validation "
+        f"loss is {summary['valid_loss']:.4f}"
+    )
 
 
 def result(summary: Mapping[str, Any]) -> str:

@@ -35,7 +35,10 @@ DIVERGED = 1e6  # a mean cross-entropy above this, or none at all, ends the run
 
 
 class Training:
-    """A network being trained on data, `iteration` updates so far; `best` holds the parameters that validated best."""
+    """A network being trained on data, `iteration` updates so far; `best` holds the parameters that validated best.
+
+    Where nothing is held out to select on, they are the last ones.
+    """
 
     def __init__(self, net: Network, data: Dataset, config: Config) -> None:
         self.net, self.data, self.config = net, data.on(net.backend.xp), config
@@ -156,8 +159,8 @@ class Training:
         with np.errstate(over="ignore", invalid="ignore"):
             score = evaluate(self.net, self.data.valid)
         self._require_sane(iteration, score.loss)
-        by = self.config.select_by
-        if getattr(score, by) < getattr(self.best_score, by):
+        by, held_out = self.config.select_by, self.config.data.hold_out
+        if not held_out or getattr(score, by) < getattr(self.best_score, by):
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():
                 self.best[name][...] = w

@@ -168,6 +168,12 @@ def test_a_deep_network_does_not_flood_the_terminal(here):
     assert "dense100" in result.stdout
 
 
+def test_people_are_told_how_the_parameters_were_selected_or_that_nothing_was_held_out(here):
+    assert "selected by validation loss at iteration 2," in cli(*QUICK, "--out", "run").stdout
+    told = cli(*QUICK, "--set", "data.hold_out=false", "--out", "whole").stdout
+    assert "not selected: the validation part was trained on too, to iteration 2\n" in told
+
+
 def test_as_a_process_in_a_pipe_it_is_quiet_on_stderr_and_clean_on_stdout(here):
     done = python_m("train", "--iterations", "25", "--json")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from minisig.data import load
+from minisig.data import DataConfig, load
 from minisig.data.digits import load_digits
+from minisig.errors import UsageError
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,14 @@ def test_every_seed_sees_the_same_parts(digits):
     for ours, theirs in zip(parts(digits).values(), parts(other).values(), strict=True):
         np.testing.assert_array_equal(ours.x, theirs.x)
         np.testing.assert_array_equal(ours.y, theirs.y)
+
+
+def test_a_validation_part_that_is_not_held_out_is_trained_on_too(digits):
+    whole = load(DataConfig(source="digits", hold_out=False))
+    assert labelled_rows(whole.train) == labelled_rows(digits.train, digits.valid)
+    assert labelled_rows(whole.test) == labelled_rows(digits.test)
+
+
+def test_sequences_are_always_held_out():
+    with pytest.raises(UsageError, match=r"sequences: data\.hold_out=false is for vectors"):
+        load(DataConfig(source="copy-memory", hold_out=False))

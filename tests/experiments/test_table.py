@@ -95,10 +95,14 @@ def test_every_number_of_the_paper_belongs_to_a_row(name):
 
 
 @pytest.mark.parametrize("name", sorted(FAST))
-def test_a_fast_sister_differs_in_nothing_but_its_pace(name):
+def test_a_fast_sister_differs_in_nothing_but_its_pace_and_trains_on_all_there_is(name):
     own, usual = (settings(EXPERIMENTS[n].config) for n in (name, name.removesuffix("-fast")))
     pace = {"iterations", "optimizer.learning_rate", "optimizer.schedule"}
-    assert {key for key in own if own[key] != usual[key]} - {"optimizer.warmup"} == {"experiment", "select_by", *pace}
+    assert {key for key in own if own[key] != usual[key]} - {"optimizer.warmup"} == {
+        "experiment",
+        "data.hold_out",
+        *pace,
+    }
 
 
 # What `--init all` means

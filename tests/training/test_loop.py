@@ -73,6 +73,16 @@ def test_the_parameters_of_least_validation_loss_are_kept(digits):
     assert evaluate(run.net, digits.valid) == run.best_score
 
 
+def test_where_nothing_is_held_out_the_last_parameters_are_kept(digits):
+    up_and_down = {"optimizer__learning_rate": 3.0, "optimizer__schedule": "constant", "data__hold_out": False}
+    run = training(digits, iterations=200, validate_every=10, **up_and_down)
+    losses = [r["valid_loss"] for r in run if "valid_loss" in r]
+    assert run.best_iteration == 200
+    assert run.best_score.loss == losses[-1] > min(losses)
+    for name, w in run.net.params.items():
+        np.testing.assert_array_equal(run.best[name], w)
+
+
 def test_clipping_bounds_the_update_and_logs_the_norm_before_it(digits):
     run = training(digits, optimizer__clip=0.01, optimizer__learning_rate=1.0, optimizer__warmup=0, iterations=1)
     before = {name: w.copy() for name, w in run.net.params.items()}
