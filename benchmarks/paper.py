@@ -31,11 +31,11 @@ def _falling(rate: float, iterations: int) -> dict[str, Any]:
 BUDGET: dict[str, tuple[str, int, Mapping[str, Any]]] = {
     "xor": ("xor", 10, {}),
     "mnist-shallow": ("mnist-shallow", 3, _falling(0.05, 9000)),
-    "mnist-deep-start": ("mnist-deep", 2, {"iterations": 2000, "validate_every": 250}),
-    "copy-memory": ("copy-memory", 4, {"iterations": 3000}),
     "mnist-shallow-dropout": ("mnist-shallow-dropout", 3, _falling(0.05, 9000)),
-    "mnist-deep-augmented": ("mnist-deep-augmented", 1, _falling(0.02, 2500)),
+    "mnist-deep-start": ("mnist-deep", 2, {"iterations": 2000, "validate_every": 250}),
     "mnist-deep": ("mnist-deep", 1, _falling(0.02, 3000)),
+    "mnist-deep-augmented": ("mnist-deep-augmented", 1, _falling(0.02, 2500)),
+    "copy-memory": ("copy-memory", 4, {"iterations": 3000}),
     "ptb": ("ptb", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
     "ptb-dropout": ("ptb-dropout", 1, {"optimizer.learning_rate": 0.001, "iterations": 1000}),
 }

@@ -23,7 +23,8 @@ def learning_curves(comparison: Comparison) -> Any:
             if not points:
                 continue
             iterations, values = list(points), list(points.values())
-            axes.plot(iterations, [np.mean(v) for v in values], label=row.name, **styles[row.name])
+            dot = "o" if len(iterations) == 1 else None  # a line through one point cannot be seen
+            axes.plot(iterations, [np.mean(v) for v in values], marker=dot, label=row.name, **styles[row.name])
             low, high = [min(v) for v in values], [max(v) for v in values]
             axes.fill_between(iterations, low, high, color=styles[row.name]["color"], alpha=0.2, linewidth=0)
         axes.set_title(LOSSES[name])

@@ -124,3 +124,9 @@ def test_what_is_no_number_is_not_drawn():
     (row,) = comparison({"lecun": [[3.0, 2.0, 1.0]]}).rows
     row.results[0].metrics[1]["train_loss"] = None  # what JSON has in place of infinity
     assert curves(row.results, "train_loss") == {10: [3.0], 30: [1.0]}
+
+
+def test_a_single_point_is_a_dot():
+    training, validation = learning_curves(comparison(TRAIN)).axes
+    assert {line.get_marker() for line in training.lines} == {"None"}
+    assert {line.get_marker() for line in validation.lines} == {"o"}
