@@ -134,7 +134,8 @@ def test_the_command_line_trains_to_the_same_losses(tmp_path, command):
 
 @pytest.mark.parametrize(("first", "second"), [("numpy", "cupy"), ("cupy", "numpy")])
 def test_a_run_goes_on_and_is_inspected_on_the_other_backend(tmp_path, first, second):
-    short = ("--hidden", "2x12", "--set", "batch_size=20", "--set", "log_every=5", "--set", "validate_every=5")
+    settings = ("batch_size=20", "log_every=5", "validate_every=5", "optimizer.schedule=constant")
+    short = ("--hidden", "2x12", *(word for setting in settings for word in ("--set", setting)))
     whole = minisig("train", *short, "--iterations", 20, "--backend", first, "--out", tmp_path / "whole")
     minisig("train", *short, "--iterations", 10, "--backend", first, "--out", tmp_path / "run")
     done = minisig("train", "--resume", tmp_path / "run", "--iterations", 20, "--backend", second)
