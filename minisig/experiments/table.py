@@ -169,7 +169,7 @@ FAST = {
     "mnist-shallow": (0.05, 0, 40_000),
     "mnist-shallow-dropout": (0.05, 0, 80_000),
     "mnist-deep": (0.05, 300, 12_000),
-    "mnist-deep-augmented": (0.05, 300, 80_000),
+    "mnist-deep-augmented": (0.05, 300, 70_000),
 }
 
 
