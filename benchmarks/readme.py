@@ -104,7 +104,7 @@ def _fast(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "Not measured yet: `python -m benchmarks.fast`."
     head = ["experiment", "learning rate", "iterations", "test error %, each seed", "mean", "paper"]
-    lines = [[*head, "seconds a run", "the paper's, on a TITAN X"]]
+    lines = [[*head, "seconds of the longest run", "the paper's, on a TITAN X"]]
     for row in rows:
         settings = f"{row['learning_rate']:g} → 0", f"{row['iterations']:,}"
         theirs = SECONDS.get(row["experiment"].removesuffix("-fast"))
