@@ -3,8 +3,8 @@
 python -m benchmarks.fast                       # all, hours on two cores; writes results/fast.json
 python -m benchmarks.fast mnist-shallow-fast    # some; the others' results stay
 
-Learning rates and iterations are those of experiments/table.py, chosen on the 10,000 validation images with a seed that
-is not among these. A run trains on all 60,000 and looks at the test images once, after its last iteration. Seconds are
+Learning rates and iterations are those of experiments/table.py, which says how they were chosen: without the test
+images. A run trains on all 60,000 and looks at the test images once, after its last iteration. Seconds are
 wall time of the whole run, data loading included, on all cores of a machine that does nothing else.
 """
 

@@ -162,9 +162,9 @@ TABLE = (
     ),
 )
 
-# The same networks in minutes, NAME-fast: learning rate, falling to 0 after a warm-up, and iterations, chosen by the
-# error on validation images with another seed than those of the results; for distorted images the rate is that of the
-# others. Once they are chosen nothing need be held out.
+# The same networks in minutes, NAME-fast: learning rate, falling to 0 after a warm-up, and iterations. The rates were
+# chosen by the error on validation images with another seed than those of the results; for distorted images the rate is
+# that of the others. Once they are chosen nothing need be held out.
 FAST = {
     "mnist-shallow": (0.05, 0, 40_000),
     "mnist-shallow-dropout": (0.05, 0, 80_000),
