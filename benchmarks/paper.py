@@ -6,7 +6,7 @@ python -m benchmarks.paper --full --scheduler ADDRESS   # at the paper's own sca
 
 What is finished stays in the folder runs/ and is not made again: after an interruption the same command goes on.
 At the reduced budget the learning rate is higher than the paper's and falls to 0, so that the networks get as far as
-they can in a fiftieth of its iterations; mnist-deep-start keeps the paper's rate and shows the first 2,000.
+they can in a hundredth of its iterations or fewer; mnist-deep-start keeps the paper's rate and shows the first 2,000.
 """
 
 from collections.abc import Mapping
