@@ -249,6 +249,11 @@ def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:
     longest = max(len(run.metrics.iterations) for run in runs)
     deepest = max(len(run.metrics.layers) for run in runs)
     notes = []
+    if not all(run.config.data.hold_out for run in runs):
+        notes.append(
+            "With data.hold_out=false the validation part was trained on too: what is said of it is said of data the "
+            "network has learned from, and the last parameters are the result."
+        )
     if longest > MOST_POINTS:
         notes.append(
             f"Of {longest:,} logged iterations a curve is drawn through at most {MOST_POINTS:,}: the lowest and the "

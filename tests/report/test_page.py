@@ -135,6 +135,12 @@ def test_nothing_is_said_of_thinning_where_all_is_drawn(one):
     assert section(runs, [], lambda runs: []).notes == []
 
 
+def test_a_validation_part_that_was_trained_on_is_told(written, records):
+    runs, _ = read_paths([written(records, {"data.hold_out": False})])
+    (note,) = section(runs, [], lambda runs: []).notes
+    assert note.startswith("With data.hold_out=false the validation part was trained on too")
+
+
 def test_several_experiments_have_a_section_each(one, written, records, page):
     found = page(one, written(records, {"experiment": "mine"}))
     assert [attributes.get("id") for attributes in found.all("section")] == ["s0", "s1"]
