@@ -74,7 +74,7 @@ def require_known(kind: str, name: str, known: Collection[str]) -> None:
     """Raise UsageError, with the nearest known name as a suggestion, unless `name` is one of `known`."""
     if name in known:
         return
-    known = list(known)
+    name, known = str(name), list(known)
     near = get_close_matches(name.lower(), known, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     raise UsageError(f"unknown {kind} '{name[:60]}'.{hint} Choose from: {', '.join(known)}.")

@@ -154,11 +154,6 @@ def rows(a: Array) -> Array:
 Gradients = Mapping[str, Gradient]  # by parameter, "dense0.W"
 
 
-def gradient_norms(gradients: Gradients, backend: Backend) -> dict[str, float]:
-    """Euclidean norm of every parameter's gradient."""
-    return dict(zip(gradients, backend.floats([g.norm(backend) for g in gradients.values()]), strict=True))
-
-
 def layer_norms(parameter_norms: Mapping[str, float]) -> dict[str, float]:
     """Norms of whole layers, weights and biases together, from those of their parameters."""
     norms: dict[str, float] = {}

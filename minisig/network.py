@@ -19,12 +19,15 @@ from minisig.losses import softmax_cross_entropy
 from minisig.trace import Arrays, Trace
 
 States = dict[str, Any]  # of recurrent layers, by their names
+WEIGHTED = (Dense, *CELLS.values())  # the first parameter of each has a row for every input
 
 
 class Network:
     """Named layers on one backend. `account` says what the initializer did, if there was one."""
 
     def __init__(self, layers: Sequence[tuple[str, Layer]], backend: Backend, account: Account | None = None) -> None:
+        if not layers:
+            raise UsageError("a network needs at least one layer, got none")
         self.layers = dict(layers)
         if len(self.layers) < len(layers):
             raise UsageError(f"layer names must differ, got {[name for name, _ in layers]}")
@@ -71,6 +74,8 @@ class Network:
                 extra = ((states or {}).get(name),)
             if hasattr(x, "array") and not getattr(layer, "takes_lookups", False):
                 x = x.array()
+            if isinstance(layer, WEIGHTED):
+                self._require_fit(name, x)
             x, cache = layer.forward(x, self.backend, *extra)
             yield name, x, cache
 
@@ -138,11 +143,16 @@ class Network:
             tokens = self.backend.xp.asarray(x)
             if tokens.ndim != 2 or tokens.dtype.kind not in "iu":
                 raise UsageError(f"{name}: expected integer tokens (T, B), got {tokens.dtype} of shape {tokens.shape}")
+            V = len(next(iter(first.params.values())))
+            if not self.backend.within(tokens, V):
+                raise UsageError(f"{name}: expected tokens from 0 to {V - 1}, got {tokens.min()} to {tokens.max()}")
             return tokens
-        x = self.backend.asarray(x)
-        if isinstance(first, Dense) and (x.ndim < 2 or x.shape[-1] != len(first.params["W"])):
-            raise UsageError(f"{name}: expected rows of {len(first.params['W'])} inputs, got shape {x.shape}")
-        return x
+        return self.backend.asarray(x)
+
+    def _require_fit(self, name: str, x: Array) -> None:
+        n = len(next(iter(self.layers[name].params.values())))
+        if len(x.shape) < 2 or x.shape[-1] != n:
+            raise UsageError(f"{name}: expected rows of {n} inputs, got shape {x.shape}")
 
     def _last_state(self, name: str, cache: Any) -> States:
         layer: Any = self.layers[name]
@@ -163,7 +173,8 @@ def mlp(
     """A multilayer perceptron sizes[0] → … → sizes[-1], with a softmax on its last layer's logits.
 
     x (N, sizes[0]) are training inputs from which the initialization takes means and variances; without them it
-    assumes 0 and 1. Dropout, if any, acts on the hidden activities.
+    assumes 0 and 1. Dropout, if any, acts on the hidden activities. `dtype` is for a backend that is asked for by its
+    name; one that you have made has its own.
 
     >>> net = mlp([64, 100, 100, 10], init="random+ep", rng=0)
     >>> sum(w.size for w in net.params.values())
@@ -172,7 +183,7 @@ def mlp(
     require_known("activation", activation, ACTIVATIONS)
     backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
     Activation = ACTIVATIONS[activation]
-    inputs = Inputs.standard(sizes[0]) if x is None else Inputs.measured(np.asarray(x))
+    inputs = None if x is None else Inputs.measured(np.asarray(x))
     weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, Activation())
     layers: list[tuple[str, Layer]] = []
     for i, (W, b) in enumerate(weights):
@@ -215,7 +226,7 @@ def recurrent(
     )
     layers: list[tuple[str, Layer]] = []
     for name, params in weights.items():
-        kind: Any = {"embedding": Embedding, "dense": Dense}.get(name.rstrip("0123456789"), CELLS[model])
+        kind: Any = {"embedding": Embedding, "dense": Dense}.get(name, CELLS[model])
         if layers and dropout:
             layers.append((f"dropout{len(layers) // 2}", Dropout(dropout)))
         layers.append((name, kind(**{key: backend.asarray(w) for key, w in params.items()})))

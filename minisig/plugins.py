@@ -15,7 +15,7 @@ from functools import cached_property, wraps
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from minisig.errors import MinisigError
+from minisig.errors import MinisigError, one_line
 
 T = TypeVar("T")
 
@@ -88,5 +88,4 @@ def _blaming(who: str) -> Iterator[None]:
     except (MinisigError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise MinisigError(f"{who}: {reason}") from error
+        raise MinisigError(f"{who}: {type(error).__name__}: {one_line(error)}") from error

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minisig.backends import Array, Backend
-from minisig.gradients import Gradients, RowSum, global_norm, gradient_norms
+from minisig.gradients import Gradients, RowSum
 
 
 class Arrays(Mapping[str, Array]):
@@ -73,7 +73,8 @@ class Trace:
 
     def gradient_norms(self) -> dict[str, float]:
         """{'dense0.W': 1.31, …}: Euclidean norm of every parameter's gradient."""
-        return gradient_norms(self.gradients, self.backend)
+        norms = self.backend.floats([g.norm(self.backend) for g in self.gradients.values()])
+        return dict(zip(self.gradients, norms, strict=True))
 
     def sample_norms(self) -> dict[str, Any]:
         """{'dense0.W': (B,), …}: norm of every parameter's gradient of each example's own loss.
@@ -85,7 +86,3 @@ class Trace:
             name: samples * self.backend.to_host(g.sample_norms(samples, self.backend))
             for name, g in self.gradients.items()
         }
-
-    def total_norm(self) -> float:
-        """Norm of all gradients as one vector."""
-        return global_norm(self.gradient_norms())

@@ -183,6 +183,12 @@ def test_dropout_masks_come_from_the_generator_alone(batch):
         ({"sizes": [4, 3, 2], "backend": "numpi"}, "Did you mean 'numpy'"),
         ({"sizes": [4]}, "at least an input and an output"),
         ({"sizes": [4, 0, 2]}, "all positive"),
+        ({"sizes": [-1, 3]}, "all positive"),
+        ({"sizes": []}, "at least an input and an output"),
+        ({"sizes": [64, 10], "x": np.zeros(64)}, r"expected data x \(N, n\).*got shape \(64,\)"),
+        ({"sizes": [64, 10], "x": np.zeros((5, 8, 8))}, "reshape images to rows"),
+        ({"sizes": [64, 10], "x": np.zeros((0, 64))}, r"got shape \(0, 64\)"),
+        ({"sizes": [4, 3, 2], "init": None}, "unknown init 'None'"),
         ({"sizes": [4, 3, 2], "x": np.zeros((5, 7))}, "takes 4 inputs, the data have 7"),
         ({"sizes": [4, 3, 2], "init": "lsuv"}, "pass one"),
     ],
@@ -196,6 +202,32 @@ def test_a_wrong_network_is_refused_with_a_remedy(arguments, message):
 def test_inputs_of_the_wrong_shape_are_refused_by_the_layers_name(shape):
     with pytest.raises(UsageError, match=r"dense0: expected rows of 4 inputs, got shape"):
         mlp([4, 3, 2]).trace(np.zeros(shape), [0] * shape[0])
+
+
+def test_layers_that_do_not_fit_are_named():
+    layers = mlp([4, 5, 3]).layers, mlp([6, 3]).layers
+    net = Network([("first", layers[0]["dense0"]), ("second", layers[1]["dense0"])], get_backend())
+    with pytest.raises(UsageError, match=r"second: expected rows of 6 inputs, got shape \(2, 5\)"):
+        net.trace(np.zeros((2, 4)), [0, 1])
+    cell = recurrent(5, [3]).layers["rnn0"]
+    net = Network([("embedding", recurrent(5, [4]).layers["embedding"]), ("cell", cell)], get_backend())
+    for T in (2, 30):  # so many tokens that the embedding hands on a Lookup
+        with pytest.raises(UsageError, match=rf"cell: expected rows of 3 inputs, got shape \({T}, 2, 4\)"):
+            net.forward(np.zeros((T, 2), dtype=int))
+
+
+def test_a_network_without_layers_is_refused():
+    with pytest.raises(UsageError, match="at least one layer"):
+        Network([], get_backend())
+
+
+@pytest.mark.parametrize(
+    ("labels", "got"),
+    [([0, -1], "int64 from -1 to 0"), ([0, 2], "int64 from 0 to 2"), ([0.0, 1.0], "float64"), ([True, False], "bool")],
+)
+def test_labels_that_are_no_classes_are_refused(labels, got):
+    with pytest.raises(UsageError, match=f"integers from 0 to 1, got {got}"):
+        mlp([4, 3, 2]).trace(np.zeros((2, 4)), labels)
 
 
 def test_labels_may_be_a_list():
@@ -214,6 +246,15 @@ def test_layer_names_must_differ():
 def test_what_are_no_tokens_is_refused_by_the_layers_name(tokens, got):
     with pytest.raises(UsageError, match=f"embedding: expected integer tokens .T, B., got {got}"):
         recurrent(5, [3]).forward(tokens)
+
+
+@pytest.mark.parametrize("T", [3, 30])
+@pytest.mark.parametrize("token", [-1, 5])
+def test_tokens_beyond_the_vocabulary_are_refused(T, token):
+    tokens = np.zeros((T, 2), dtype=int)
+    tokens[-1, -1] = token
+    with pytest.raises(UsageError, match=rf"embedding: expected tokens from 0 to 4, got {min(0, token)} to"):
+        recurrent(5, [3]).trace(tokens, np.zeros((T, 2), dtype=int))
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (7,), (3, 3)])

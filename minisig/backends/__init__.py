@@ -27,6 +27,9 @@ class Backend(Protocol):
     def to_host(self, values: Array) -> Any:
         """The same values as a numpy.ndarray."""
 
+    def within(self, indices: Array, count: int) -> bool:
+        """Whether all are among 0 … count − 1; on a device always true, for a look at them would wait for it."""
+
     def floats(self, scalars: list[Array]) -> list[float]:
         """Scalars from the device, all in one transfer."""
 

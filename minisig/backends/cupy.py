@@ -123,8 +123,8 @@ _bilinear = cp.ElementwiseKernel(
 THREADS = 128  # of a block, which has one row of the softmax
 
 _SOFTMAX = r"""
-template <typename T, typename L>
-__device__ void softmax(const T* z, const L* labels, T* losses, T* dz, const int rows, const int classes) {
+template <typename T>
+__device__ void softmax(const T* z, const long long* labels, T* losses, T* dz, const int rows, const int classes) {
     __shared__ T shared[%(threads)d];
     const int row = blockIdx.x, me = threadIdx.x;
     z += (long long)row * classes;
@@ -152,9 +152,9 @@ __device__ void softmax(const T* z, const L* labels, T* losses, T* dz, const int
     }
     __syncthreads();
     total = shared[0];
-    const L label = labels[row];
+    const long long label = labels[row];
     for (int c = me; c < classes; c += %(threads)d) dz[c] = (dz[c] / total - (c == label ? T(1) : T(0))) / rows;
-    if (me == 0) losses[row] = log(total) - (z[label] - most);
+    if (me == 0) losses[row] = label < 0 || label >= classes ? T(nan("")) : log(total) - (z[label] - most);
 }
 extern "C" __global__ void minisig_softmax_%(T)s(
     const %(T)s* z, const long long* labels, %(T)s* losses, %(T)s* dz, const int rows, const int classes) {
@@ -185,6 +185,9 @@ class CupyBackend:
 
     def to_host(self, values: Array) -> Any:
         return cp.asnumpy(values)
+
+    def within(self, indices: Array, count: int) -> bool:
+        return True
 
     def floats(self, scalars: list[Array]) -> list[float]:
         return [float(value) for value in cp.asnumpy(cp.stack(scalars))] if scalars else []

@@ -28,6 +28,7 @@ IN_CACHE = 64 * 1024  # entries that stay there from one operation to the next
 FLAT = 4  # a product with this many times fewer rows than its factor,
 LARGE = 1024 * 1024  # and that factor with more entries than this, is stored by columns, see _room
 FEW = 64  # rows of a table, up to which a product with ones and zeros is faster than sorting
+FEW_CLASSES = 64  # up to which a softmax is faster column by column
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
 
@@ -58,6 +59,9 @@ class NumpyBackend:
 
     def to_host(self, values: Array) -> Any:
         return np.asarray(values)
+
+    def within(self, indices: Array, count: int) -> bool:
+        return not indices.size or bool(indices.min() >= 0 and indices.max() < count)
 
     def floats(self, scalars: list[Array]) -> list[float]:
         return [float(value) for value in scalars]
@@ -171,7 +175,7 @@ class NumpyBackend:
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
         N, C = z.shape
         losses = np.empty(N, dtype=z.dtype)
-        if C <= FEW:  # whose sums are faster column by column
+        if C <= FEW_CLASSES:
             z = np.asfortranarray(z)
         dz = np.empty_like(z)
         for some in _pieces(N, C):

@@ -19,6 +19,7 @@ from minisig.trace import Trace
 
 SATURATED = 0.05  # an activity is saturated in the outer twentieth of its range on either side
 MOST_LOGITS = 20_000  # whose entropy is estimated
+LEAST_LOGITS = 5  # of which SciPy gives one
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatis
     u, g = slope * z, expit(slope * z)
     some = u if len(u) <= MOST_LOGITS else np.random.default_rng(0).choice(u, MOST_LOGITS, replace=False)
     with np.errstate(divide="ignore"):  # logits that do not vary carry no information: −∞
-        carried = differential_entropy(some, method="vasicek") + log_derivative(some).mean() + np.log(scale)
+        spacing = differential_entropy(some, method="vasicek") if len(some) >= LEAST_LOGITS else np.nan
+        carried = spacing + log_derivative(some).mean() + np.log(scale)
         gaussian = _gaussian_entropy(u.mean(), u.std()) + np.log(scale)
     return LayerStatistics(
         name=name,

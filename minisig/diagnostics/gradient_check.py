@@ -100,10 +100,10 @@ def _worst(
     chosen = np.sort(rng.choice(w.size, size=min(entries, w.size), replace=False))
     steps = np.array([_derivative(w, np.arange(w.size) == i, loss) for i in chosen])
     size = np.abs(steps).max() or 1.0
-    errors = np.nan_to_num(np.abs(dw.ravel()[chosen] - steps), nan=np.inf)  # a backward that is not a number is wrong
+    errors = np.nan_to_num(np.abs(dw.ravel()[chosen] - steps) / size, nan=np.inf)  # what is not a number is wrong
     i = int(errors.argmax())
     index = ", ".join(str(k) for k in np.unravel_index(chosen[i], w.shape))
-    entry = Mismatch(float(errors[i] / size), f"{name}[{index}]", dw.flat[chosen[i]], steps[i])
+    entry = Mismatch(float(errors[i]), f"{name}[{index}]", dw.flat[chosen[i]], steps[i])
 
     direction = rng.standard_normal(w.size)
     product, along = dw.ravel() @ direction, _derivative(w, direction, loss)

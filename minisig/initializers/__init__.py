@@ -7,6 +7,9 @@
 
     the same for recurrent networks: recurrent.py
 
+ellipse.py projects weights to the nearest of a radius, inputs.py is what an initializer is told, account.py what it
+did.
+
 An initializer is a function (sizes, rngs, inputs, activation) -> ([(W, b), …], target); INITIALIZERS is their table,
 to which anybody can add (see plugins.py).
 """
@@ -42,12 +45,16 @@ INITIALIZERS: Table[Initializer] = Table(
 
 
 def initialize(
-    init: str, sizes: Sequence[int], rng: Generator, inputs: Inputs, activation: Activation
+    init: str, sizes: Sequence[int], rng: Generator, inputs: Inputs | None, activation: Activation
 ) -> tuple[Weights, Account]:
-    """Weights for layers sizes[0] → sizes[1] → …, each drawn from its own child of `rng`, and their account."""
+    """Weights for layers sizes[0] → sizes[1] → …, each drawn from its own child of `rng`, and their account.
+
+    Without inputs, mean 0 and variance 1 are assumed.
+    """
     require_known("init", init, INITIALIZERS)
     if len(sizes) < 2 or min(sizes) < 1:
         raise UsageError(f"a network needs at least an input and an output size, all positive; got {list(sizes)}")
+    inputs = inputs or Inputs.standard(sizes[0])
     if inputs.mean.shape != (sizes[0],):
         raise UsageError(f"the network takes {sizes[0]} inputs, the data have {len(inputs.mean)}")
     result = INITIALIZERS[init](sizes, rng.spawn(len(sizes) - 1), inputs, activation)

@@ -64,6 +64,10 @@ class Inputs:
     @classmethod
     def measured(cls, x: NDArray[np.floating]) -> "Inputs":
         """From data x (N, n)."""
+        if x.ndim != 2 or not len(x):
+            raise UsageError(
+                f"expected data x (N, n), a row for each example, got shape {x.shape}; reshape images to rows"
+            )
         mean = x.mean(axis=0, dtype=np.float64)
         variance = np.zeros_like(mean)
         for start in range(0, len(x), SAMPLE):  # in pieces: a float64 copy of all of MNIST takes 300 MB

@@ -62,9 +62,13 @@ def initialize_recurrent(
     children = iter(rng.spawn(2 + 2 * len(hidden)))
     E = uniform(vocabulary, hidden[0], next(children))
     sample = np.arange(min(vocabulary, SAMPLE)).reshape(1, -1) if tokens is None else np.asarray(tokens)
+    if sample.ndim != 2 or sample.dtype.kind not in "iu" or not sample.size:
+        raise UsageError(f"expected integer tokens (T, B), got {sample.dtype} of shape {sample.shape}")
+    if sample.min() < 0 or sample.max() >= vocabulary:
+        raise UsageError(f"expected tokens from 0 to {vocabulary - 1}, got {sample.min()} to {sample.max()}")
     if frequencies is None:
         frequencies = np.ones(vocabulary) if tokens is None else np.bincount(sample.ravel(), minlength=vocabulary)
-    p = np.asarray(frequencies) / np.sum(frequencies)
+    p = _shares(np.asarray(frequencies, dtype=np.float64), vocabulary)
     # In mode "recurrent" every token, however rare, shall move the logits by input_rms.
     weight = p if options.mode == "joint" else np.full(vocabulary, 1 / vocabulary)
     inputs = Inputs(p @ E, weight @ (E - weight @ E) ** 2)
@@ -86,6 +90,17 @@ def initialize_recurrent(
         return weights, None
     rows.append(_row("dense", output["W"].shape, target, x @ output["W"] + output["b"]))
     return weights, Account(init, f"measured on {sample.shape[0]}×{sample.shape[1]} tokens", rows)
+
+
+def _shares(frequencies: Matrix, vocabulary: int) -> Matrix:
+    total = frequencies.sum()
+    if frequencies.shape != (vocabulary,) or not (frequencies.min() >= 0 and 0 < total < np.inf):
+        raise UsageError(
+            f"expected {vocabulary} frequencies, none negative and not all zero, got shape {frequencies.shape} with "
+            f"sum {total:g}"
+        )
+    shares: Matrix = frequencies / total
+    return shares
 
 
 def _unroll(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:

@@ -10,6 +10,8 @@ from minisig.backends import Array, Backend
 from minisig.gradients import Gradient
 from minisig.layers.lookup import Lookup, Return, table_gradient
 
+SHORT = 4  # a table with this many times fewer rows than there are tokens is worth the detour by lookup.py
+
 
 class Embedding:
     """x = E[tokens], (T, B) -> (T, B, n)."""
@@ -21,7 +23,7 @@ class Embedding:
 
     def forward(self, tokens: Array, backend: Backend) -> tuple[Array | Lookup, Array]:
         E = self.params["E"]
-        if 4 * len(E) < tokens.size:
+        if SHORT * len(E) < tokens.size:
             return Lookup(E.copy(), tokens), tokens  # E will change while the next layer's gradient is still to be made
         return E[tokens], tokens
 

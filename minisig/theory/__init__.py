@@ -3,6 +3,7 @@
 moments.py     E f(z) by quadrature; density, mean and variance of y
 entropy.py     H(y), the paper's surrogate H_B with its derivatives, and the σ that maximises either
 mean_field.py  a deep stack of such neurons: gain χ, depth scale, critical width
+describe.py    all of these numbers of one neuron, by name
 """
 
 from minisig.theory.entropy import (

@@ -363,6 +363,12 @@ def test_softmax_cross_entropy_of_nan_is_nan(gpu):
     assert cupy.isnan(dz).any(axis=1).get().tolist() == [True, False]
 
 
+def test_softmax_cross_entropy_of_a_label_that_is_no_class_is_nan(gpu):
+    losses, dz = gpu.softmax_cross_entropy(gpu.asarray([[0.0, 1.0]] * 3), cupy.array([-1, 0, 2]))
+    assert cupy.isnan(losses).get().tolist() == [True, False, True]
+    assert cupy.isfinite(dz).all()
+
+
 @pytest.mark.parametrize("kind", ["int32", "uint8", "int64"])
 def test_softmax_cross_entropy_takes_labels_of_any_integer_type(gpu, cpu, dtype, kind):
     z, labels = draw(dtype, 6, 4), np.array([0, 1, 2, 3, 0, 2])

@@ -82,7 +82,6 @@ def test_what_a_trace_tells_is_the_same(network, dtype):
     agree(found.logit_gradients(), expected.logit_gradients(), dtype)
     agree(found.activity_gradients(), expected.activity_gradients(), dtype)
     agree(found.sample_norms(), expected.sample_norms(), dtype)
-    assert found.total_norm() == pytest.approx(expected.total_norm(), rel=TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("model", ["rnn", "lstm"])

@@ -121,6 +121,21 @@ def test_a_broken_backward_is_caught_and_named(data, broken, suspect):
     assert check.worst.where in str(check)
 
 
+def test_a_complex_step_that_is_not_a_number_is_no_agreement(data):
+    class Reals(Sigmoid):
+        def forward(self, z, backend):
+            y, cache = super().forward(z, backend)
+            return y * np.where(np.imag(z) == 0, 1.0, np.nan), cache
+
+    x, labels = data
+    sound = mlp([7, 4, 4], rng=1, dtype="float64")
+    layers = [("dense0", sound.layers["dense0"]), ("sigmoid0", Reals()), ("dense1", sound.layers["dense1"])]
+    with np.errstate(invalid="ignore"):
+        check = check_gradients(Network(layers, sound.backend), x, labels)
+    assert check.error == check.by_array["dense0.W"].error == np.inf
+    assert check.by_array["dense1.W"].error < EXACT
+
+
 def test_one_wrong_entry_of_a_large_matrix_is_caught_though_few_entries_are_sampled(data):
     class OneWrong(Dense):
         def gradients(self, dz, x, backend):

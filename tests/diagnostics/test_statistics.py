@@ -10,6 +10,7 @@ from scipy.special import expit
 from minisig import activation_statistics, mlp, recurrent
 from minisig.data import load
 from minisig.experiments import configure
+from minisig.gradients import global_norm
 from minisig.theory import derivative, entropy, surrogate
 from minisig.training.build import build_network
 
@@ -46,7 +47,7 @@ def test_the_total_norm_is_that_of_all_gradients_as_one_vector(batch):
     net = mlp([64, 9, 10], dtype="float64")
     trace = net.trace(*batch)
     everything = np.concatenate([g.dense(net.backend).ravel() for g in trace.gradients.values()])
-    assert trace.total_norm() == pytest.approx(np.linalg.norm(everything), rel=1e-12)
+    assert global_norm(trace.gradient_norms()) == pytest.approx(np.linalg.norm(everything), rel=1e-12)
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh"])
@@ -64,6 +65,13 @@ def test_statistics_are_those_of_the_arrays(batch, activation):
     low, high = (0.0, 1.0) if activation == "sigmoid" else (-1.7159, 1.7159)
     edge = 0.05 * (high - low)
     assert second.saturated == pytest.approx(((y < low + edge) | (y > high - edge)).mean())
+
+
+def test_the_entropy_of_a_handful_of_logits_is_left_open():
+    x = np.random.default_rng(0).standard_normal((5, 3))
+    for examples, known in ((4, False), (5, True)):
+        (row,) = activation_statistics(mlp([3, 1, 2]).trace(x[:examples], [0] * examples))
+        assert np.isfinite(row.entropy) == known
 
 
 def test_the_empirical_entropy_of_gaussian_logits_is_the_theorys():

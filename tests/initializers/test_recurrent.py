@@ -127,6 +127,25 @@ def test_a_network_without_words_or_units_is_refused(vocabulary, hidden):
         recurrent(vocabulary, hidden)
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"frequencies": np.zeros(5)}, "not all zero"),
+        ({"frequencies": np.array([2.0, 1, 1, 1, -1])}, "none negative"),
+        ({"frequencies": np.ones(4)}, r"expected 5 frequencies.*got shape \(4,\)"),
+        ({"frequencies": np.array([1, 1, 1, 1, np.nan])}, "sum nan"),
+        ({"tokens": np.full((2, 3), 5)}, "expected tokens from 0 to 4, got 5 to 5"),
+        ({"tokens": np.full((2, 3), -1)}, "got -1 to -1"),
+        ({"tokens": np.zeros(3, dtype=int)}, r"tokens \(T, B\), got int64 of shape \(3,\)"),
+        ({"tokens": np.zeros((0, 3), dtype=int)}, r"of shape \(0, 3\)"),
+        ({"tokens": np.zeros((2, 3))}, "got float64"),
+    ],
+)
+def test_data_that_are_none_are_refused(data, message):
+    with pytest.raises(UsageError, match=message):
+        recurrent(5, [3], **data)
+
+
 def test_two_words_and_one_unit_are_enough():
     assert recurrent(2, [1]).forward(np.zeros((3, 4), dtype=int)).shape == (3, 4, 2)
 
