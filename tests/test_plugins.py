@@ -9,9 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from minisig.data import SOURCES, load
+from minisig.data import SOURCES, Split, load
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import EXPERIMENTS, Experiment, configure
 from minisig.plugins import Table
@@ -206,13 +207,21 @@ def test_what_is_put_into_a_table_must_be_what_belongs_there():
         EXPERIMENTS["x"] = configure("xor")
 
 
+def with_train(x, y):
+    return dataclasses.replace(load("xor"), train=Split(np.asarray(x), np.asarray(y)))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (None, "expected a Dataset, got NoneType"),
         (dataclasses.replace(load("xor"), classes=1), "the labels of train are not all among 0 … 0"),
+        (with_train(np.zeros((0, 2)), np.zeros(0, dtype=int)), r"for train, got \(0, 2\) and"),
+        (with_train(np.zeros((3, 2)), [0, 1]), r"got \(3, 2\) and int64 \(2,\)"),
+        (with_train(np.zeros((3, 2)), [0, 0.5, 1]), r"integer labels.*got \(3, 2\) and float64 \(3,\)"),
+        (with_train(np.zeros((3, 2, 2)), [0, 1, 1]), r"x \(N, n\).*got \(3, 2, 2\)"),
     ],
-    ids=["nothing", "labels"],
+    ids=["nothing", "labels", "empty", "too few labels", "labels that are no integers", "no vectors"],
 )
 def test_what_a_source_gives_is_checked(monkeypatch, given, message):
     monkeypatch.setitem(SOURCES, "mine", lambda config, seed: given)

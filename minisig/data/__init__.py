@@ -7,6 +7,7 @@ mnist.py        the real thing, from IDX files
 copy_memory.py  three symbols to be remembered
 text.py         the Penn Treebank, or a folder of text
 files.py        .npz and .csv
+config.py       the settings under data
 augment.py      distorted images, and ahead.py, which makes them beside training
 public.py       where MNIST and the Penn Treebank come from; fetch.py, download.py and archives.py bring them here,
                 folder.py knows where that is, and raw.py reads what nobody vouches for
@@ -87,7 +88,14 @@ def _checked(data: Any, source: str) -> Dataset:
         raise MinisigError(f"data '{source}': expected a Dataset, got {type(data).__name__}")
     for name in PARTS:
         part = getattr(data, name)
-        if isinstance(part, Split) and not (part.y.min() >= 0 and part.y.max() < data.classes):
+        if not isinstance(part, Split):
+            continue
+        if part.x.ndim != 2 or not len(part.x) or part.y.shape != (len(part.x),) or part.y.dtype.kind not in "iu":
+            raise DataError(
+                f"data '{source}': expected x (N, n) and integer labels y (N,) for {name}, got {part.x.shape} and "
+                f"{part.y.dtype} {part.y.shape}"
+            )
+        if not (part.y.min() >= 0 and part.y.max() < data.classes):
             raise DataError(f"data '{source}': the labels of {name} are not all among 0 … {data.classes - 1}")
     return data
 

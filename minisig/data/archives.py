@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from minisig.errors import DataError
+from minisig.errors import DataError, one_line
 
 LARGEST_CONTENT = 2**32  # bytes, unpacked
 LARGEST_HEADER = 2**20  # of a member of a .tar archive, of the kinds that may be long
@@ -71,5 +71,5 @@ def archive_entries(source: Path) -> Iterator[tuple[str, IO[bytes]]]:
     except DataError:
         raise
     except Exception as error:  # tarfile and zipfile let through errors of zlib, lzma, struct and more
-        first = str(error).partition("\n")[0]
-        raise DataError(f"{source}: not a folder, nor a readable .zip or .tar archive ({first})") from None
+        reason = one_line(error)
+        raise DataError(f"{source}: not a folder, nor a readable .zip or .tar archive ({reason})") from None

@@ -5,9 +5,9 @@ Every pixel p of the new image shows the old one, whose middle is c, at
     c + A (p − c) + u(p)        A = diag(1/s) R(−θ)     u = α · Gauss_σ ∗ noise
 
 by bilinear interpolation: turned by θ, stretched by s in height and width, and shaken by a smooth field of
-displacements u. Beyond the edge lies the background, −1. θ, s and the noise, uniform in ±1, are new for every image
-that is shown. Gaussian smoothing is linear and separable, so it is two small matrix products for a whole batch,
-K_h · noise · K_w; the matrices are those of a filter that sees zeros beyond the edge.
+displacements u. Beyond the edge lies the background, the least value of the data. θ, s and the noise, uniform in ±1,
+are new for every image that is shown. Gaussian smoothing is linear and separable, so it is two small matrix products
+for a whole batch, K_h · noise · K_w; the matrices are those of a filter that sees zeros beyond the edge.
 
 A batch's fields are stored as (2, height, batch, width), rows and columns of u in the first axis: then all products
 are plain ones, with nothing to transpose between them.
@@ -24,15 +24,14 @@ from minisig.data.config import Augment
 from minisig.data.dataset import Batch, Batches
 from minisig.seeds import stream
 
-BACKGROUND = -1.0
 MIDDLE = 127.5  # of a byte; the noise is drawn as bytes, of which a field averages hundreds, faster than as floats
 
 
 class Distortion:
     """Distorts batches of images of one shape (height, width)."""
 
-    def __init__(self, config: Augment, image: tuple[int, int], backend: Backend) -> None:
-        self.config, self.image, self.backend = config, image, backend
+    def __init__(self, config: Augment, image: tuple[int, int], background: float, backend: Backend) -> None:
+        self.config, self.image, self.background, self.backend = config, image, background, backend
         height, width = image
         y, x = (np.arange(n) - (n - 1) / 2 for n in image)  # p − c
         self.y = backend.asarray(y)[:, None]
@@ -80,7 +79,7 @@ class Distortion:
         fields[..., width + 1] = A[:, 0, None] * self.y + self.c
         at = backend.matmul(fields.reshape(-1, width + 2), self.K_w).reshape(2, height, -1, width)
         shape = (-1, height, width)
-        distorted.reshape(shape)[...] = backend.bilinear(images.reshape(shape), at, BACKGROUND)
+        distorted.reshape(shape)[...] = backend.bilinear(images.reshape(shape), at, self.background)
 
     def __call__(self, images: Array, labels: Any, rng: Generator) -> Array:
         return self.apply(images, *self.draw(labels, rng))

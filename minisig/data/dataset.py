@@ -125,6 +125,11 @@ class Dataset:
     image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
     baselines: dict[str, float] = field(default_factory=dict)  # perplexities to be set beside the network's
 
+    @property
+    def background(self) -> float:
+        """What lies beyond the edge of an image: the least value of the training part."""
+        return float(self.train.x.min())
+
     def on(self, xp: ModuleType) -> "Dataset":
         """The same data in the arrays of another module, on a device."""
         return self if xp is np else replace(self, **{part: getattr(self, part).on(xp) for part in PARTS})

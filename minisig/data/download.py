@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from minisig.data.public import PublicFile
-from minisig.errors import MinisigError
+from minisig.errors import MinisigError, writing
 
 Watch = Callable[[str, int, int], None]  # name of the file, bytes that are there, bytes to come in all
 
@@ -49,18 +49,17 @@ def _pooch() -> Any:
 def _attempt(download: Callable[[], Any], folder: Path) -> str | None:
     from requests.exceptions import HTTPError, RequestException, Timeout
 
-    try:
-        download()
-    except HTTPError as error:
-        return f"the server answered {error.response.status_code if error.response is not None else 'nonsense'}"
-    except Timeout:
-        return f"no answer for {SILENCE:g} seconds"
-    except RequestException as error:
-        return f"the connection failed ({type(error).__name__})"
-    except ValueError as error:  # pooch's for a wrong hash, or _transfer's
-        return "not the published file" if "hash" in str(error) else str(error)
-    except OSError as error:
-        raise MinisigError(f"cannot write to {folder}: {error.strerror or error}") from None
+    with writing(folder):
+        try:
+            download()
+        except HTTPError as error:
+            return f"the server answered {error.response.status_code if error.response is not None else 'nonsense'}"
+        except Timeout:
+            return f"no answer for {SILENCE:g} seconds"
+        except RequestException as error:
+            return f"the connection failed ({type(error).__name__})"
+        except ValueError as error:  # pooch's for a wrong hash, or _transfer's
+            return "not the published file" if "hash" in str(error) else str(error)
     return None
 
 

@@ -8,7 +8,8 @@ from minisig.errors import DataError
 
 def homes() -> list[Path]:
     """$MINISIG_DATA, if it is set, and minisig's folder of the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minisig"
+    cached = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 — Path's needs a home
+    cache = Path(cached) / "minisig"
     return [Path(os.environ["MINISIG_DATA"]), cache] if os.environ.get("MINISIG_DATA") else [cache]
 
 

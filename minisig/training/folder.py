@@ -23,7 +23,7 @@ from minisig.errors import DataError, UsageError, writing
 from minisig.jsonable import jsonable
 from minisig.training.checkpoint import CHECKPOINT, Position, save_checkpoint
 from minisig.training.config import Config
-from minisig.training.files import read_file, write_file, write_tensors
+from minisig.training.files import read_config, read_file, write_file, write_tensors
 from minisig.training.loop import Training
 
 FILES = ("config.json", "metrics.jsonl", CHECKPOINT, "best.safetensors", "summary.json")
@@ -81,8 +81,7 @@ class RunFolder:
 
     def reopen(self) -> None:
         """Take the folder of a run that has been begun before."""
-        if not (self.path / "config.json").is_file():
-            raise UsageError(f"{self.path} holds no run: there is no config.json in it")
+        read_config(self.path)  # no lock is put where no run is
         with writing(self.path):
             self._lock()
             for path in self.path.glob(".*"):  # what a killed process was writing: ours, and safetensors' own

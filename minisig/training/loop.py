@@ -58,7 +58,8 @@ class Training:
             return batches
         if self.data.image is None:
             raise UsageError(f"the data of {self.data.name} are not images: leave out data.augment")
-        return Ahead(Distorted(batches, Distortion(augment, self.data.image, self.net.backend), self.config.seed))
+        distort = Distortion(augment, self.data.image, self.data.background, self.net.backend)
+        return Ahead(Distorted(batches, distort, self.config.seed))
 
     def __iter__(self) -> Iterator[Record]:
         """Train to the end; a record of iteration 1, of every log_every-th and validated one, and of the last."""

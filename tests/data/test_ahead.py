@@ -42,7 +42,7 @@ class Numbered:
 
 
 def distorted(data):
-    return Distorted(data.train.batches(400, 0), Distortion(Augment(), data.image, get_backend()), 0)
+    return Distorted(data.train.batches(400, 0), Distortion(Augment(), data.image, data.background, get_backend()), 0)
 
 
 @pytest.fixture(scope="module")

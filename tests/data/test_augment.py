@@ -31,7 +31,7 @@ SHAPES = [(28, 28), (8, 8), (5, 9), (9, 5), (1, 7)]
 
 
 def distortion(shape=(28, 28), dtype="float32", **config):
-    return Distortion(Augment(**config), shape, get_backend("numpy", dtype))
+    return Distortion(Augment(**config), shape, -1.0, get_backend("numpy", dtype))
 
 
 def images(shape, B, seed=0):
@@ -244,7 +244,7 @@ def test_displacements_have_the_size_that_theory_gives_them():
     """A smoothed field's variance is that of the noise, α²/3, times the squares of the kernel's weights."""
     shape, B = (28, 28), 2000
     spy = Spy("float32")
-    distort = Distortion(Augment(**NOTHING | {"alpha": 37.0}), shape, spy)
+    distort = Distortion(Augment(**NOTHING | {"alpha": 37.0}), shape, -1.0, spy)
     x, labels = images(shape, B)
     distort(x.astype(np.float32), labels, np.random.default_rng(0))
     at = np.concatenate(spy.seen, axis=2)  # (2, height, B, width)
@@ -464,3 +464,16 @@ with open("/proc/self/status") as status:  # ru_maxrss would know of pytest's me
 def test_the_papers_deep_network_trains_on_mnist_in_600_megabytes(experiment):
     result = subprocess.run([sys.executable, "-c", PEAK, experiment], capture_output=True, text=True, check=True)
     assert float(result.stdout) < 600
+
+
+def test_beyond_the_edge_of_somebodys_images_lies_their_own_background(tmp_path):
+    """Pixels in [0, 1] are taken as they are; a background of −1 would be a value that they never have."""
+    x, y = np.random.default_rng(0).uniform(0, 1, (40, 6, 6)).astype(np.float32), np.arange(40) % 2
+    x[:, 0] = 0.0
+    np.savez(tmp_path / "mine.npz", x_train=x, y_train=y)
+    config = configure("digits", {"data.path": str(tmp_path / "mine.npz"), "data.augment": WILD, "batch_size": 20})
+    data = load(config.data)
+    seen = Training(build_network(config, data), data, config).batches.at(1).x
+    assert data.background == seen.min() == 0.0
+    assert (seen == 0.0).mean() > 0.1
+    assert load("digits").background == -1.0

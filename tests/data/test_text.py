@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from minisig.data import DataConfig, load
+from minisig.data.folder import homes
 from minisig.data.sequences import Text
 from minisig.errors import DataError
 from minisig.network import recurrent
@@ -144,6 +145,17 @@ def test_a_missing_treebank_says_where_to_put_it(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(DataError, match=r"cache/minisig/ptb"):
         load("ptb")
+
+
+def test_whoever_has_no_home_may_still_say_where_the_data_are(tmp_path, monkeypatch):
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
+    assert homes()[0] == tmp_path
 
 
 needs_ptb = pytest.mark.skipif(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minisig.errors import MinisigError, UsageError
+from minisig.errors import DataError, MinisigError, UsageError
 from minisig.experiments import configure
 from minisig.training.run import resume, run
 from tests.faults import Disk, begun, difference, kind, outcome
@@ -127,7 +127,7 @@ def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path, config):
     (tmp_path / "run").write_text("mine")
     with pytest.raises(UsageError, match="is a file"):
         run(config, tmp_path / "run")
-    with pytest.raises(UsageError, match="holds no run"):
+    with pytest.raises(DataError, match=r"a run\?"):
         resume(tmp_path / "run")
     with pytest.raises(MinisigError, match="cannot write to"):
         run(config, tmp_path / "run" / "inside")

@@ -68,7 +68,7 @@ def name_layers(axis: Any, names: Sequence[str]) -> None:
     axis.set_ticks(range(0, len(names), step), [name[:LONGEST] for name in names[::step]], **SMALL_TEXT)
 
 
-def spread(low: float, high: float, decades: int) -> tuple[float, float]:
+def at_least(low: float, high: float, decades: int) -> tuple[float, float]:
     """Limits of a logarithmic scale, at least so many decades apart: what hardly varies is to look like it."""
     if high >= 10**decades * low:
         return low, high
@@ -78,7 +78,7 @@ def spread(low: float, high: float, decades: int) -> tuple[float, float]:
 
 def widen(axes: Any, decades: int) -> None:
     low, high = axes.get_ylim()
-    axes.set_ylim(spread(low, high, decades))
+    axes.set_ylim(at_least(low, high, decades))
 
 
 def over_iterations(axes: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.report.figures.canvas import name_layers, new_figure, over_iterations, spread
+from minisig.report.figures.canvas import at_least, name_layers, new_figure, over_iterations
 from minisig.report.metrics import Metrics
 
 MOST_COLUMNS = 1000  # of a map; more could not be seen
@@ -26,7 +26,7 @@ def draw_gradients(panels: Sequence[Any], runs: Sequence[Metrics]) -> None:
     from matplotlib.colors import LogNorm
 
     seen = np.concatenate([metrics.norms[metrics.norms > 0] for metrics in runs])
-    scale = LogNorm(*spread(seen.min(), seen.max(), 2)) if len(seen) else LogNorm(1, 100)
+    scale = LogNorm(*at_least(seen.min(), seen.max(), 2)) if len(seen) else LogNorm(1, 100)
     for axes, metrics in zip(panels, runs, strict=True):
         some = slice(None, None, -(-len(metrics.iterations) // MOST_COLUMNS))
         norms = np.where(metrics.norms > 0, metrics.norms, np.nan)[some].T

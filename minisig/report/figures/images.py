@@ -23,7 +23,8 @@ def contact_sheet(config: Config, data: Dataset) -> Any:
     originals, labels = data.train.x[rows], data.train.y[rows]
     columns = [originals]
     if config.data.augment:
-        distort = Distortion(config.data.augment, data.image, get_backend(config.backend, config.dtype))
+        backend = get_backend(config.backend, config.dtype, config.memory)
+        distort = Distortion(config.data.augment, data.image, data.background, backend)
         x = distort.backend.asarray(originals)
         columns += [
             distort.backend.to_host(distort(x, labels, stream(config.seed, "augment", i))) for i in range(1, SHOWN + 1)

@@ -8,7 +8,7 @@ import pytest
 
 from minisig.errors import MinisigError, UsageError
 from minisig.report.figures import new_figure, require_drawable, save
-from minisig.report.figures.canvas import name_layers, numbers, over_losses, spread
+from minisig.report.figures.canvas import at_least, name_layers, numbers, over_losses
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -69,9 +69,9 @@ def test_of_many_layers_some_are_named_each_at_its_own_place(count, shown):
 
 
 def test_limits_are_spread_around_their_middle_or_left_alone():
-    assert spread(4.0, 9.0, 2) == pytest.approx((0.6, 60.0))
-    assert spread(0.6, 60.0, 1) == (0.6, 60.0)
-    assert spread(5.0, 5.0, 2) == pytest.approx((0.5, 50.0))
+    assert at_least(4.0, 9.0, 2) == pytest.approx((0.6, 60.0))
+    assert at_least(0.6, 60.0, 1) == (0.6, 60.0)
+    assert at_least(5.0, 5.0, 2) == pytest.approx((0.5, 50.0))
 
 
 def test_a_few_iterations_are_marked_by_whole_numbers_and_losses_by_plain_ones():

@@ -32,7 +32,7 @@ def test_a_contact_sheet_has_every_class_as_it_is_and_as_it_is_distorted(digits,
     config = configure("digits", {"data.augment.alpha": 5, "seed": seed})
     array = sheet(contact_sheet(config, digits))
     firsts = [int(np.flatnonzero(digits.train.y == label)[0]) for label in range(10)]
-    distort = Distortion(config.data.augment, digits.image, get_backend("numpy"))
+    distort = Distortion(config.data.augment, digits.image, digits.background, get_backend("numpy"))
     columns = [digits.train.x[firsts]] + [
         distort(digits.train.x[firsts], digits.train.y[firsts], stream(seed, "augment", i)) for i in range(1, SHOWN + 1)
     ]
