@@ -6,6 +6,7 @@ Modules here import nothing heavy at their top, so that `minisig --help` is inst
 import sys
 from errno import EPIPE
 from io import TextIOWrapper
+from signal import SIGINT
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from minisig.cli.lessons import lessons
 from minisig.cli.report import report
 from minisig.cli.theory import theory
 from minisig.cli.train import train
-from minisig.errors import MinisigError, UsageError, printable
+from minisig.errors import Interrupted, MinisigError, UsageError, printable
 
 
 class Failure(click.ClickException):
@@ -51,6 +52,8 @@ class Commands(click.Group):
             raise click.ClickException(f"{error.filename or 'output'}: {error.strerror or error}") from error
         except UnicodeEncodeError as error:
             raise Failure(UsageError(f"{error.object[:60]!r} is not valid UTF-8")) from error
+        except KeyboardInterrupt as error:
+            raise Failure(Interrupted("stopped", SIGINT)) from error
         except MemoryError as error:
             raise click.ClickException("not enough memory: make the network or the batch smaller") from error
 

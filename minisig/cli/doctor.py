@@ -34,7 +34,7 @@ def doctor(json_: bool) -> None:
     for part, lines in found.items():
         click.echo(part)
         for name, value in lines.items():
-            click.echo(f"  {name:<12}{value}")
+            click.echo(f"  {name:<14}{value}")
 
 
 def _examine() -> dict[str, dict[str, Any]]:

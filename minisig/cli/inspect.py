@@ -27,7 +27,7 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
     minisig inspect copy-memory --init ortho+ep    what an untrained RNN remembers
     minisig inspect --init all --plot layers.png   as a figure, too
     """
-    from minisig.data import Sequences, load
+    from minisig.data import load
     from minisig.diagnostics.inspection import inspect_network
     from minisig.diagnostics.memory import remembered
     from minisig.errors import UsageError
@@ -59,7 +59,8 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
         nets = {init: build_network(configure(experiment, settings | {"network.init": init}), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
     found = {init: inspect_network(net, batch) for init, net in nets.items()}
-    memory = {init: remembered(net, data) if isinstance(data.train, Sequences) else None for init, net in nets.items()}
+    copying = data.name == "copy-memory"
+    memory = {init: remembered(net, data) if copying else None for init, net in nets.items()}
     if plot:
         save(inspection_figure(config, found, metrics), Path(plot))
     if json_:

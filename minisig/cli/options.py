@@ -37,9 +37,9 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
 
 
 def not_empty(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Callback that refuses an empty path, which would mean the current folder."""
+    """Callback that refuses an empty text, which as a path would mean the current folder."""
     if value == "" or (isinstance(value, tuple) and "" in value):
-        raise click.BadParameter("the path is empty.")
+        raise click.BadParameter("it is empty.")
     return value
 
 

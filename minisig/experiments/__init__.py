@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from minisig.backends import BACKENDS, DTYPES
 from minisig.errors import UsageError, require_known
-from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment, inits_of
+from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment, Figure, inits_of
 from minisig.initializers import INITIALIZERS
 from minisig.layers import ACTIVATIONS
 from minisig.training.build import MODELS
@@ -43,9 +43,10 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
         *path, last = name.split(".")
         inner, known_settings = fields, _settings_of(Config)
         for step in path:
-            if step in inner and inner[step] is None:  # a group that was left out so far
+            known_settings = _settings_of(known_settings.get(step))
+            if known_settings and inner.get(step) is None:  # a group that was left out so far
                 inner[step] = {}
-            inner, known_settings = inner.get(step), _settings_of(known_settings.get(step))
+            inner = inner.get(step)
             if not isinstance(inner, dict):
                 raise UsageError(f"unknown setting '{name}': '{step}' is not a group of settings")
         require_known(f"setting of {'.'.join(path)}" if path else "setting", last, known_settings)
@@ -65,6 +66,16 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     require_known("init", config.network.init, INITIALIZERS)
     require_known("activation", config.network.activation, ACTIVATIONS)
     return config
+
+
+def paper_figure(row: str, config: Config) -> Figure | None:
+    """The paper's result for this row of a comparison, if the network and the data are the paper's."""
+    known = EXPERIMENTS.get(config.experiment)
+    if known is None or row not in known.paper:
+        return None
+    theirs = configure(config.experiment, known.rows.get(row, {"network.init": row}))
+    same = theirs.network == config.network and replace(theirs.data, hold_out=config.data.hold_out) == config.data
+    return known.paper[row] if same else None
 
 
 def _settings_of(kind: Any) -> dict[str, Any]:
@@ -93,4 +104,4 @@ def settings(config: Config) -> dict[str, Any]:
     return dict(dotted(msgspec.to_builtins(config)))
 
 
-__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure", "dotted", "inits_of", "settings"]
+__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure", "dotted", "inits_of", "paper_figure", "settings"]

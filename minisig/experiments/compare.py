@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from minisig.errors import DataError, MinisigError, UsageError, require_known, writing
-from minisig.experiments import EXPERIMENTS, configure, inits_of
+from minisig.experiments import EXPERIMENTS, configure, inits_of, paper_figure
 from minisig.experiments.executors import Place, completed
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
@@ -219,7 +219,7 @@ def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -
                 name,
                 [outcome for _, outcome in found if isinstance(outcome, Result)],
                 known.metric,
-                known.paper.get(name),
+                paper_figure(name, found[0][0].config),
                 {job.config.seed: outcome for job, outcome in found if isinstance(outcome, MinisigError)},
             )
         )

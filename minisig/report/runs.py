@@ -1,5 +1,6 @@
 """The runs that a report is about, read from their folders as if anybody could have put them there."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ import msgspec
 
 from minisig.errors import DataError, printable
 from minisig.experiments import EXPERIMENTS, PAPER_INITS, settings
-from minisig.experiments.compare import Job
 from minisig.report.metrics import Metrics, read_metrics
 from minisig.report.tables import cropped
 from minisig.training.config import Config
@@ -18,6 +18,7 @@ from minisig.training.folder import RunFolder
 
 NOT_COMPARED = ("seed", "threads")  # settings in which runs of one kind may differ
 LONGEST = 80  # characters of a name
+COMPARED = re.compile(r"(?P<row>.+)-seed(?P<seed>\d+)-[0-9a-f]{16}")  # a run of a comparison
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class FailedRows(msgspec.Struct, frozen=True):
 
 
 def read_paths(paths: Iterable[Path]) -> tuple[list[Run], list[Failure]]:
-    """All runs in these folders, of which each is a run or a comparison; each run once."""
+    """All runs in these folders, of which each is a run, a comparison or a folder of runs; each run once."""
     runs: dict[Path, Run] = {}
     failures: list[Failure] = []
     for path in paths:
@@ -58,7 +59,7 @@ def read_paths(paths: Iterable[Path]) -> tuple[list[Run], list[Failure]]:
             config = read_config(path)
             found = [_read(path, config, _row(config))]
         else:
-            found = list(_comparison(path))
+            found = list(_runs_in(path))
             failures += _failures(path)
         if not found:
             raise DataError(f"no run or comparison in {path}: there is no config.json in it, nor in a folder in it")
@@ -100,8 +101,8 @@ def _place(run: Run) -> tuple[str, int, str, int]:
     return run.config.experiment, rows.index(run.row) if run.row in rows else len(rows), run.row, run.config.seed
 
 
-def _comparison(folder: Path) -> Iterator[Run]:
-    """The finished runs in a comparison's folder, which are known by the hash of their configuration."""
+def _runs_in(folder: Path) -> Iterator[Run]:
+    """The runs in a folder, a comparison's or any other."""
     try:
         paths = sorted(path for path in folder.iterdir() if (path / "config.json").is_file())
     except OSError as error:
@@ -110,10 +111,14 @@ def _comparison(folder: Path) -> Iterator[Run]:
         if path.name.startswith("."):  # being written
             continue
         config = read_config(path)
-        job = Job(path.name.rpartition("-seed")[0], config)
-        if job.folder != path.name or job.row not in (config.network.init, _row(config)):
-            raise DataError(f"{path}: its config.json is not that of the run it is named after; remove the folder")
-        yield _read(path, config, job.row)
+        named = COMPARED.fullmatch(path.name)
+        row, seed = (named["row"], int(named["seed"])) if named else (_row(config), config.seed)
+        if row not in (config.network.init, _row(config)) or seed != config.seed:
+            raise DataError(
+                f"{path}: its config.json is that of {_row(config)}, seed {config.seed}, not that of the run it is "
+                f"named after; leave this folder out"
+            )
+        yield _read(path, config, row)
 
 
 def _failures(folder: Path) -> list[Failure]:

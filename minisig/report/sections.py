@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.experiments import EXPERIMENTS, settings
+from minisig.experiments import EXPERIMENTS, paper_figure, settings
 from minisig.experiments.compare import Job, Result, Row
 from minisig.report.charts import (
     MOST_LAYERS,
@@ -119,11 +119,10 @@ def _metric(runs: Sequence[Run]) -> str:
 
 
 def _row(name: str, runs: Sequence[Run], metric: str) -> Row:
-    known = EXPERIMENTS.get(runs[0].config.experiment)
     results = [
         Result(Job(run.row, run.config), run.summary, ()) for run in runs if run.summary and metric in run.summary
     ]
-    return Row(name, results, metric, known.paper.get(runs[0].row) if known else None, {})
+    return Row(name, results, metric, paper_figure(runs[0].row, runs[0].config), {})
 
 
 def _comparison(rows: Sequence[Row], metric: str) -> Table:
@@ -222,7 +221,7 @@ def _runs(found: Mapping[str, Sequence[Run]], metric: str) -> Table:
             done = run.summary or {}
             figures = [number(done.get(key)) for key in ("test_loss", "valid_loss", "train_loss")]
             best = f"{done['best_iteration']:,}" if done else "not finished"
-            what = f"{done[metric]:.2f}" if metric == "test_error" and done else number(done.get(metric))
+            what = f"{done[metric]:.2f}" if metric == "test_error" and metric in done else number(done.get(metric))
             seconds = f"{done['seconds']:.1f}" if done else "–"
             rows.append([f"{name}, seed {run.config.seed}", what, *figures, best, seconds, run.path.name])
     head = ["run", UNITS[metric], "test loss", "validation loss", "training loss", "selected at", "seconds", "folder"]

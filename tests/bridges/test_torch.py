@@ -280,6 +280,7 @@ def test_ep_measures_what_comes_from_a_layer_that_it_does_not_know():
         (nn.Sequential(nn.Conv2d(1, 1, 3), nn.Sigmoid()), "no Linear and no RNN layer in Sequential.*changed nothing"),
         (nn.LSTM(3, 4), "changed nothing"),
         (nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), "1 is a ReLU"),
+        (nn.Sequential(nn.Linear(3, 4), nn.PReLU(), nn.Linear(4, 2)), "1 is a PReLU"),
         (nn.Sequential(nn.Linear(3, 4, bias=False), nn.Sigmoid()), "0 has no bias"),
         (nn.RNN(3, 4, nonlinearity="relu"), "only tanh RNNs"),
     ],

@@ -197,3 +197,12 @@ def test_as_a_process_in_a_bare_environment_a_mistake_is_one_message(here, comma
     assert done.stderr.count(b"Error: ") == 1
     assert b"Traceback" not in done.stderr
     assert not list(here.iterdir())
+
+
+def test_ctrl_c_ends_any_command_with_130(monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("minisig.data.load", interrupted)
+    result = cli("inspect", "xor")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Error: stopped\n")

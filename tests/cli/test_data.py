@@ -410,7 +410,7 @@ def test_show_draws_distorted_digits_of_mnist(monkeypatch):
         (["nosuch"], 2, "nosuch"),
         ([*AUGMENTED, "--out", "digits.jpg"], 2, "must end in .png, .svg, .pdf"),
         ([*AUGMENTED, "--out", "digits"], 2, "must end in"),
-        ([*AUGMENTED, "--out", ""], 2, "the path is empty"),
+        ([*AUGMENTED, "--out", ""], 2, "it is empty"),
         ([*AUGMENTED, "--out", "nowhere/digits.png"], 1, "nowhere/digits.png"),
         (["mnist-deep"], 5, "minisig data fetch mnist"),
     ],

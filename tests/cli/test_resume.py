@@ -151,7 +151,7 @@ def test_a_second_signal_ends_at_once(here, number):
         assert process.stdout.readline() == "noted\n"
         process.send_signal(number)
         _, stderr = process.communicate(timeout=60)
-    assert process.returncode == {signal.SIGINT: 1, signal.SIGTERM: -15}[number]
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: -15}[number]
     assert "Traceback" not in stderr
     assert standing(kind("digits", here), here / "run") == 6
     cli(*options("digits", here), "--out", "straight")
@@ -263,7 +263,7 @@ def test_a_folder_that_holds_no_run_is_not_resumed(here, refused, make):
         case "other":
             (here / "run").mkdir()
             (here / "run" / "mine.txt").write_text("mine")
-    assert re.search(r"is run a run\?|run holds no run", refused(5, "--resume", "run"))
+    assert "is run a run?" in refused(5, "--resume", "run")
 
 
 def test_a_damaged_summary_is_refused_with_what_to_do(here, refused):

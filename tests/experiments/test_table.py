@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from minisig.errors import UsageError
-from minisig.experiments import EXPERIMENTS, PAPER_INITS, Experiment, configure, settings
+from minisig.experiments import EXPERIMENTS, PAPER_INITS, Experiment, configure, paper_figure, settings
 from minisig.experiments.compare import every_row, plan
 from minisig.initializers import INITIALIZERS
 from minisig.training.config import Config
@@ -39,6 +39,7 @@ def test_overrides_replace_just_the_fields_they_name():
         ({"optimiser.rate": 0.1}, "unknown setting 'optimiser.rate'"),
         ({"seed.x": 1}, "unknown setting 'seed.x'"),
         ({"threads": 0}, r"\$\.threads"),
+        ({"threads.x": 1}, "'threads' is not a group of settings"),
         ({"iteration": 5}, "Did you mean 'iterations'"),
         ({"data.augment": {"beta": 1}}, "unknown field `beta`"),
         ({"data.augment.alhpa": 1}, "Did you mean 'alpha'"),
@@ -78,6 +79,27 @@ FAST = {f"{name}-fast" for name in PAPER if name.startswith("mnist")}
 @pytest.mark.parametrize("name", [*PAPER, *sorted(FAST)])
 def test_the_papers_numbers_are_the_papers(name):
     assert EXPERIMENTS[name].paper == figures(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "settings", "known"),
+    [
+        ("mnist-deep", "lsuv", {"iterations": 9, "optimizer.learning_rate": 1.0, "dtype": "float64"}, True),
+        ("mnist-shallow-fast", "lecun", {"data.hold_out": True}, True),
+        ("mnist-deep-augmented", "scaled-tanh", {}, True),
+        ("ptb", "lstm", {}, True),
+        ("mnist-deep", "lsuv", {"network.hidden": [800]}, False),
+        ("mnist-shallow", "lsuv", {"data.path": "mine.npz"}, False),
+        ("mnist-shallow", "lsuv", {"data.augment": {}}, False),
+        ("ptb", "glorot", {"network.model": "lstm"}, False),
+        ("mnist-deep", "random+exact", {}, False),
+        ("digits", "lsuv", {}, False),
+    ],
+)
+def test_the_papers_numbers_stand_beside_its_own_networks_and_data(name, row, settings, known):
+    own = EXPERIMENTS[name].rows.get(row, {"network.init": row})
+    found = paper_figure(row, configure(name, settings | own))
+    assert found == (EXPERIMENTS[name].paper[row] if known else None)
 
 
 def test_of_xor_the_paper_gives_one_number_and_of_the_others_none():

@@ -114,6 +114,14 @@ def test_the_verdict_on_a_comparison_ranks_by_the_mean(several):
     assert f"The lowest test error is that of {best}, {means[best]:.2f} %" in found.verdict[0]
 
 
+def test_runs_without_what_their_experiment_is_compared_by_are_listed_without_it(one, written, records):
+    summary = json.loads((one / "summary.json").read_text())
+    summary["test_perplexity"] = summary.pop("test_error")
+    runs, _ = read_paths([written(records, {"seed": seed}, summary, name=str(seed)) for seed in (0, 1)])
+    listed = section(runs, [], lambda runs: []).runs
+    assert [row[listed.head.index("test error %")] for row in listed.rows] == ["–", "–"]
+
+
 def test_a_vanished_gradient_is_in_the_verdict(written, records):
     lines = [record | {"gradient_norm": {"dense0": 1e-9, "dense1": 1.0}} for record in records]
     runs, _ = read_paths([written(lines, {"network.init": "lecun", "seed": seed}, name=str(seed)) for seed in (0, 1)])

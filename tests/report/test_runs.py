@@ -86,6 +86,15 @@ def test_a_folder_that_is_not_named_after_its_configuration_is_refused(several, 
         read_paths([folder])
 
 
+def test_a_folder_of_runs_is_read_whatever_they_are_called(one, several, tmp_path):
+    shutil.copytree(one, tmp_path / "runs" / "digits-random+ep-seed0")
+    shutil.copytree(one, tmp_path / "runs" / "the good one")
+    older = next(path for path in several.iterdir() if path.name.startswith("lecun-seed1"))
+    shutil.copytree(older, tmp_path / "runs" / f"lecun-seed1-{'0' * 16}")  # made when there were fewer settings
+    runs, _ = read_paths([tmp_path / "runs"])
+    assert [(run.row, run.config.seed) for run in runs] == [("random+ep", 0), ("random+ep", 0), ("lecun", 1)]
+
+
 SUMMARY = {"layers": [], "test_error": None, "seconds": 10**400, "experiment": 5, "baselines": {"a": None}}
 
 

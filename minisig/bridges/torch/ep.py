@@ -18,6 +18,7 @@ from minisig.initializers.recurrent import Params, RecurrentOptions, ep_cell
 from minisig.layers import RNN, Dense
 
 ACTIVATIONS: dict[Any, Activation] = {nn.Sigmoid: SIGMOID, nn.Tanh: TANH}
+NO_ACTIVATIONS = (nn.Softmax, nn.LogSoftmax, nn.MultiheadAttention)  # though PyTorch keeps them there
 
 
 @dataclass(frozen=True)
@@ -167,13 +168,13 @@ def _neurons(module: Any) -> list[Neurons]:
             if waiting:
                 found[-1] = replace(found[-1], activation=ACTIVATIONS[type(inner)])
             waiting = False
-        elif [*inner.parameters(recurse=False)]:
-            fed_by_ep = False
-        elif type(inner).__module__ == nn.ReLU.__module__ and not isinstance(inner, nn.Softmax | nn.LogSoftmax):
+        elif type(inner).__module__ == nn.ReLU.__module__ and not isinstance(inner, NO_ACTIVATIONS):
             raise UsageError(
                 f"{name} is a {type(inner).__name__}, but EP is about sigmoids and tanhs: hand ep_ the part of the "
                 f"model that is made of these"
             )
+        elif [*inner.parameters(recurse=False)]:
+            fed_by_ep = False
     if waiting and len(found) > 1:  # the output layer is treated like those before it
         found[-1] = replace(found[-1], activation=found[-2].activation)
     return found
