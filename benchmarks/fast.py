@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from benchmarks.record import read, save, unwrapped
+from benchmarks.record import machine, read, save, unwrapped
 from minisig.experiments import EXPERIMENTS, configure
 from minisig.training.run import run
 
@@ -42,6 +42,7 @@ def measure(name: str, seeds: int) -> dict[str, Any]:
         seconds.append(round(perf_counter() - started, 1))
     return {
         "experiment": name,
+        "machine": machine(),  # the other rows may be another's
         "iterations": config.iterations,
         "learning_rate": config.optimizer.learning_rate,
         "paper": paper,

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks.record import save
+from benchmarks.record import save, unwrapped
 
 # name: the function of tests/faults.py that does it, its arguments in short and in full. Those that fork are first,
 # for after the others the process has threads.
@@ -32,7 +32,7 @@ PARTS: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {
 }
 
 
-@click.command()
+@click.command(help=unwrapped(__doc__))
 @click.argument("names", nargs=-1, type=click.Choice(list(PARTS)), metavar="[PART]...")
 @click.option("--short", is_flag=True, help="A few of each, and nothing is written.")
 def main(names: tuple[str, ...], short: bool) -> None:

@@ -5,8 +5,9 @@ python -m benchmarks.paper xor mnist-deep --workers 2   # some
 python -m benchmarks.paper --full --scheduler ADDRESS   # at the paper's own scale, for a GPU or a cluster
 
 What is finished stays in the folder runs/ and is not made again: after an interruption the same command goes on.
-At the reduced budget the learning rate is higher than the paper's and falls to 0, so that the networks get as far as
-they can in a hundredth of its iterations or fewer; mnist-deep-start keeps the paper's rate and shows the first 2,000.
+At the reduced budget the learning rate is higher than the paper's, on MNIST it falls to 0 besides, so that the networks
+get as far as they can in a hundredth of its iterations or fewer; mnist-deep-start keeps the paper's rate and shows the
+first 2,000. XOR and copy memory keep theirs.
 """
 
 from collections.abc import Mapping
@@ -43,7 +44,7 @@ BUDGET: dict[str, tuple[str, int, Mapping[str, Any]]] = {
 SLOWER = {"scaled-tanh": 0.1}
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(help=record.unwrapped(__doc__), context_settings={"show_default": True})
 @click.argument("names", nargs=-1, type=click.Choice(list(BUDGET)), metavar="[NAME]...")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine.")
 @click.option("--scheduler", help="Address of a Dask cluster.")
@@ -57,19 +58,18 @@ def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, bac
                 continue
             seeds, settings = EXPERIMENTS[experiment].seeds, {}
         settings = {**settings, "backend": backend, "threads": 1}
-        jobs = []
+        jobs, slower = [], {}
         for row in every_row(experiment, None):
             own = dict(settings)
             if row in SLOWER and "optimizer.learning_rate" in own:
                 own["optimizer.learning_rate"] *= SLOWER[row]
+                slower = {"learning_rate_times": {row: SLOWER[row]}}
             jobs += plan(experiment, [row], seeds, own)
         where = place(workers, scheduler, gpu=backend == "cupy")
         comparison = compare(jobs, Path("runs") / "paper" / name, where)
         print(comparison_text(comparison), flush=True)
         target = f"paper/{name}-full" if full else f"paper/{name}"
         command = f"python -m benchmarks.paper {name}" + (" --full" if full else "")
-        settings = {key: value for key, value in settings.items() if key not in ("backend", "threads")}
-        slower = {} if full else {"learning_rate_times": SLOWER}
         record.save(target, command, settings=settings | slower, **comparison_json(comparison))
         save(learning_curves(comparison), record.RESULTS / f"{target}.png")
 

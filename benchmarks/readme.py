@@ -20,16 +20,17 @@ from minisig.experiments import PAPER_INITS
 from minisig.lessons import titles
 from minisig.report.comparison import UNITS
 
-MACHINE = "Measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, SciPy {scipy}."
+MACHINE = (
+    "The quick start and XOR were measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, "
+    "SciPy {scipy}."
+)
 TRACKING = (
     "On mnist-deep with batches of 50 the norms of all gradients cost {share:.1%} of a step of {step_ms:.0f} ms "
     "({share_10:.1%} to {share_90:.1%} in eight of ten steps; one thread, CPU time)."
 )
 AUGMENTED = (
-    "An image takes {microseconds:.0f} µs, {ratio:.1f} times less than image by image with scipy.ndimage "
-    "({ratio_10:.1f} to {ratio_90:.1f} times in eight of ten trials; one thread, CPU time). A thread beside training "
-    "makes the next batch while the network works on this one: of {steps} steps of the deep network {ready} found "
-    "theirs ready."
+    "A thread beside training makes the next batch while the network works on this one: of {steps} steps of the deep "
+    "network {ready} found theirs ready. What a batch costs is under [Speed](#speed)."
 )
 FAULTS = (
     "`python -m benchmarks.faults` has killed {killed} runs with SIGKILL, at any moment or in the middle of a write, "
