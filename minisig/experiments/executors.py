@@ -6,6 +6,7 @@ cluster         of an existing Dask scheduler; results come back through the cli
 """
 
 import json
+import logging
 import multiprocessing
 import os
 import re
@@ -15,7 +16,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from minisig import __version__
@@ -25,6 +26,7 @@ Job = TypeVar("Job")
 Place = Callable[[], AbstractContextManager[Executor]]
 
 SECONDS_TO_CONNECT = 10
+SECONDS_BETWEEN_LOOKS = 5.0  # whether there are workers
 MOST_BYTES = 2**20  # of a scheduler file
 FRUITLESS = 3  # times that all workers may die, one after the other, with no run finished in between
 
@@ -91,10 +93,35 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
             )
         executor = client.get_executor(pure=False, **({"resources": {"GPU": 1}} if gpu else {}))
         try:
-            yield executor
+            with _telling_of_lost_workers(client):
+                yield executor
         except BaseException:
             executor.shutdown(wait=False)
             raise
+
+
+@contextmanager
+def _telling_of_lost_workers(client: Any) -> Iterator[None]:
+    """Say once that no worker is left: the scheduler keeps the runs for the next one, and would wait in silence."""
+    over = Event()
+
+    def look() -> None:
+        some = True
+        while not over.wait(SECONDS_BETWEEN_LOOKS):
+            try:
+                before, some = some, bool(client.nthreads())
+            except Exception:  # the scheduler has gone, which the runs tell
+                return
+            if before and not some:
+                logging.getLogger(__name__).warning(
+                    "no Dask worker is left; the runs wait for one: start it with 'dask worker ADDRESS'"
+                )
+
+    Thread(target=look, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def place(workers: int | None, scheduler: str | None, *, gpu: bool = False) -> Place:

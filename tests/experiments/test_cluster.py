@@ -78,6 +78,22 @@ def test_a_worker_that_is_killed_ends_in_the_same_table(longer_jobs, dask, tmp_p
         assert process.wait(60) < 0
 
 
+def test_that_no_worker_is_left_is_told_and_the_next_one_goes_on(empty_dask, monkeypatch, caplog, wait_until):
+    def told():
+        return [record.getMessage() for record in caplog.records if record.name.startswith("minisig")]
+
+    monkeypatch.setattr("minisig.experiments.executors.SECONDS_BETWEEN_LOOKS", 0.1)
+    with ThreadPoolExecutor(1) as pool, distributed.Client(empty_dask.address, set_as_default=False) as client:
+        with empty_dask.worker("--nthreads", "1") as (process, address):
+            answer = pool.submit(answers, on(empty_dask), "(__import__('time').sleep(1), 42)[1]", 1)
+            wait_until(lambda: client.processing().get(address))
+            process.kill()
+        wait_until(told)
+        with empty_dask.worker("--nthreads", "1"):
+            assert answer.result(60) == [42]
+    assert told() == ["no Dask worker is left; the runs wait for one: start it with 'dask worker ADDRESS'"]
+
+
 def test_a_failure_on_a_worker_is_the_same_failure(dask, tmp_path):
     path = tmp_path / "constant.csv"
     path.write_text("1,2,0\n1,2,1\n" * 20)  # EP has no weights for it
