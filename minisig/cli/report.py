@@ -20,14 +20,14 @@ from minisig.cli.options import as_json, not_empty
 def report(paths: tuple[str, ...], out: str | None, json_: bool) -> None:
     """Curves, gradients and tables of runs or comparisons as one HTML file, which needs no network.
 
-    PATH is the folder of a run, or of a comparison. `train` and `compare`
-    write this report by themselves where plotly and Jinja2 are installed:
-    pip install 'minisig[viz]'
+    PATH is the folder of a run, of a comparison, or one with runs in it.
+    `train` and `compare` write this report by themselves where plotly and
+    Jinja2 are installed: pip install 'minisig[viz]'
 
     \b
     minisig report runs/digits-random+ep-seed0
     minisig report runs/compare-digits
-    minisig report runs/digits-* --out digits.html
+    minisig report runs --out all.html
     """
     from minisig.cli.repeat import commands
     from minisig.report.page import write_report
