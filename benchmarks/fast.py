@@ -43,6 +43,7 @@ def measure(name: str, seeds: int) -> dict[str, Any]:
     return {
         "experiment": name,
         "machine": machine(),  # the other rows may be another's
+        "batch_size": config.batch_size,
         "iterations": config.iterations,
         "learning_rate": config.optimizer.learning_rate,
         "paper": paper,

@@ -9,8 +9,8 @@ every run must end with the bits of the undisturbed one, every damaged file be r
 
 import os
 import warnings
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -19,16 +19,16 @@ import click
 
 from benchmarks.record import save, unwrapped
 
-# name: the function of tests/faults.py that does it, its arguments in short and in full. Those that fork are first,
-# for after the others the process has threads.
+# name: the module and function of tests/faults that does it, its arguments in short and in full. Those that fork are
+# first, for after the others the process has threads.
 PARTS: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {
-    "kills": ("kills", (10, ("dropout", "augmented", "text")), (240,)),
-    "short-files": ("short_files", (("digits",), 6), (("digits", "text-lstm"), 60)),
-    "failing-writes": ("failing_writes", (("text",), 6), ()),
-    "small-disks": ("small_disks", (("xor",),), (("xor", "digits", "text-lstm"),)),
-    "damaged-files": ("damaged_files", (40,), (1500,)),
-    "damaged-data": ("damaged_data", (1,), (1,)),
-    "dying-workers": ("dying_workers", (10, 2), (150, 12)),
+    "kills": ("kills:kills", (10, ("dropout", "augmented", "text")), (240,)),
+    "short-files": ("writes:short_files", (("digits",), 6), (("digits", "text-lstm"), 60)),
+    "failing-writes": ("writes:failing_writes", (("text",), 6), ()),
+    "small-disks": ("writes:small_disks", (("xor",),), (("xor", "digits", "text-lstm"),)),
+    "damaged-files": ("damage:damaged_files", (40,), (1500,)),
+    "damaged-data": ("damage:damaged_data", (1,), (1,)),
+    "dying-workers": ("kills:dying_workers", (10, 2), (150, 12)),
 }
 
 
@@ -38,14 +38,14 @@ PARTS: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {
 def main(names: tuple[str, ...], short: bool) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy comes, whose threads would not survive a fork
     warnings.simplefilter("error")
-    faults: Any = import_module("tests.faults")
     results: dict[str, Any] = {}
     missed = 0
     for name in names or PARTS:
         function, *arguments = PARTS[name]
+        part = resolve_name(f"tests.faults.{function}")
         started = perf_counter()
         with TemporaryDirectory() as folder:
-            figures, misses = getattr(faults, function)(Path(folder), *arguments[0 if short else 1])
+            figures, misses = part(Path(folder), *arguments[0 if short else 1])
         results[name] = {**figures, "misses": len(misses), "seconds": round(perf_counter() - started)}
         click.echo(f"{name}: {', '.join(f'{what} {count:,}' for what, count in results[name].items())}")
         for miss in misses[:20]:

@@ -104,10 +104,10 @@ def _mnist(rows: list[dict[str, Any]]) -> str:
 def _fast(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "Not measured yet: `python -m benchmarks.fast`."
-    head = ["experiment", "learning rate", "iterations", "test error %, each seed", "mean", "paper"]
+    head = ["experiment", "learning rate", "batch × iterations", "test error %, each seed", "mean", "paper"]
     lines = [[*head, "seconds of the longest run", "the paper's, on a TITAN X"]]
     for row in rows:
-        settings = f"{row['learning_rate']:g} → 0", f"{row['iterations']:,}"
+        settings = f"{row['learning_rate']:g} → 0", f"{row['batch_size']} × {row['iterations']:,}"
         theirs = SECONDS.get(row["experiment"].removesuffix("-fast"))
         figures = [*_over_seeds(row["test_error"]), f"{row['paper']:.2f}", f"{max(row['seconds']):,.0f}"]
         lines.append([row["experiment"], *settings, *figures, f"{theirs:,}" if theirs else "–"])

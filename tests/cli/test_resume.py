@@ -19,7 +19,7 @@ from minisig.training.files import read_tensors
 from minisig.training.loop import Training
 from minisig.training.run import run
 from tests.cli.command import cli, python_m, tree
-from tests.faults import KINDS, begun, difference, kind, outcome, settings, standing
+from tests.faults.runs import KINDS, begun, difference, kind, outcome, settings, standing
 
 ENDS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")

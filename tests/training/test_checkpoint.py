@@ -25,7 +25,7 @@ from minisig.training.folder import RunFolder
 from minisig.training.loop import Training
 from minisig.training.run import resume, run
 from tests.cli.command import tree
-from tests.faults import KINDS, STEADY, TINY, begun, contents, difference, kind, outcome, standing, stop_at
+from tests.faults.runs import KINDS, STEADY, TINY, begun, contents, difference, kind, outcome, standing, stop_at
 
 PACKAGE = Path(minisig.__file__).parent
 

@@ -13,7 +13,8 @@ import pytest
 from minisig.errors import DataError, MinisigError, UsageError
 from minisig.experiments import configure
 from minisig.training.run import resume, run
-from tests.faults import Disk, begun, difference, kind, outcome
+from tests.faults.disk import Disk
+from tests.faults.runs import begun, difference, kind, outcome
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the campaign forks")
 ROOT = Path(__file__).parents[2]
