@@ -1,13 +1,15 @@
-"""Time to accuracy on the real MNIST: the configurations named -fast, four seeds each, beside the paper's hours.
+"""Time to accuracy on the real MNIST: the configurations named -fast, four seeds each, but for distorted images one.
 
 python -m benchmarks.fast                       # all, hours on two cores; writes results/fast.json
 python -m benchmarks.fast mnist-shallow-fast    # some; the others' results stay
 
 Learning rates and iterations are those of experiments/table.py, which says how they were chosen: without the test
 images. A run trains on all 60,000 and looks at the test images once, after its last iteration. Seconds are
-wall time of the whole run, data loading included, on all cores of a machine that does nothing else.
+wall time of the whole run, data loading included, on all cores. The load kept with the machine is that of the minute
+before the first run: of other programs, or of the configuration measured just before.
 """
 
+import os
 from statistics import mean
 from time import perf_counter
 from typing import Any
@@ -33,6 +35,7 @@ def main(names: tuple[str, ...]) -> None:
 
 
 def measure(name: str, seeds: int) -> dict[str, Any]:
+    load = os.getloadavg()[0]  # before ours
     config = configure(name)
     paper, _ = EXPERIMENTS[name.removesuffix("-fast")].paper[config.network.init]
     seconds, summaries = [], []
@@ -42,7 +45,7 @@ def measure(name: str, seeds: int) -> dict[str, Any]:
         seconds.append(round(perf_counter() - started, 1))
     return {
         "experiment": name,
-        "machine": machine(),  # the other rows may be another's
+        "machine": {**machine(), "load": load},  # the other rows may be another's
         "batch_size": config.batch_size,
         "iterations": config.iterations,
         "learning_rate": config.optimizer.learning_rate,

@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 import click
 
 from benchmarks.record import unwrapped
+from minisig.errors import MinisigError
 from minisig.experiments import configure
-from minisig.report.figures import gradient_maps, save
+from minisig.report.figures import gradient_maps, require_drawable, save
 from minisig.report.metrics import read_metrics
 from minisig.training.run import run
 
@@ -20,6 +21,10 @@ INITS = ("random+ep", "lsuv", "lecun")
 
 @click.command(help=unwrapped(__doc__))
 def main() -> None:
+    try:
+        require_drawable(RESULTS)
+    except MinisigError as failure:
+        raise click.ClickException(str(failure)) from None
     runs = {}
     with TemporaryDirectory() as folder:
         for init in INITS:

@@ -21,7 +21,7 @@ def main() -> None:
     found = {}
     for init in PAPER_INITS:
         net = build_network(configure("mnist-deep", {"network.init": init}), data)
-        found[init] = inspect_network(net, batch)
+        found[init] = inspect_network(net, batch.x, batch.labels)
     text = side_by_side_text(config, found)
     print(text)
     save("inspect", "python -m benchmarks.inspect", text=text)

@@ -17,11 +17,12 @@ from typing import Any
 import click
 
 from benchmarks import record
+from minisig.errors import MinisigError
 from minisig.experiments import EXPERIMENTS
 from minisig.experiments.compare import compare, every_row, plan
 from minisig.experiments.executors import place
 from minisig.report.comparison import comparison_json, comparison_text
-from minisig.report.figures import learning_curves, save
+from minisig.report.figures import learning_curves, require_drawable, save
 
 
 def _falling(rate: float, iterations: int) -> dict[str, Any]:
@@ -51,6 +52,10 @@ SLOWER = {"scaled-tanh": 0.1}
 @click.option("--backend", default="numpy")
 @click.option("--full", is_flag=True, help="The paper's own iterations and learning rates.")
 def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, backend: str, full: bool) -> None:
+    try:
+        require_drawable(record.RESULTS / "paper" / "NAME.png")
+    except MinisigError as failure:
+        raise click.ClickException(str(failure)) from None
     for name in names or BUDGET:
         experiment, seeds, settings = BUDGET[name]
         if full:

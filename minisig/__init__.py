@@ -24,7 +24,7 @@ Data are a training, a validation and a test part; the experiments are configura
 >>> summary = ms.run(config)                        # train, select by validation loss, test once
 >>> summary["test_error"] < 30
 True
->>> ms.inspect_network(net, data.train.batches(50, seed=0).at(1)).layers[0]["shape"]
+>>> ms.inspect_network(net, x, labels).layers[0]["shape"]
 [64, 100]
 
 Given a folder a run is kept, and brought back, or, if its learning rate does not fall to 0, taken further:
@@ -52,7 +52,8 @@ True
 
 Recurrent networks take tokens (T, B) and give logits (T, B, C):
 
->>> rnn, lstm = ms.recurrent(10, [20], init="ortho+ep"), ms.recurrent(10, [20], model="lstm", init="glorot")
+>>> rnn = ms.recurrent(10, [20], init="ortho+ep", options=ms.RecurrentOptions(radius=4.5))
+>>> lstm = ms.recurrent(10, [20], model="lstm", init="glorot")
 >>> [type(layer) for layer in rnn.layers.values()] == [ms.Embedding, ms.RNN, ms.Dense]
 True
 >>> [type(layer) for layer in lstm.layers.values()] == [ms.Embedding, ms.LSTM, ms.Dense]
@@ -122,7 +123,7 @@ if TYPE_CHECKING:
     from minisig.errors import DataError, Diverged, MinisigError, UsageError
     from minisig.experiments import EXPERIMENTS, Experiment, configure
     from minisig.gradients import Evaluated, Outer, Rows, RowSum
-    from minisig.initializers import INITIALIZERS, Inputs, Target, initialize
+    from minisig.initializers import INITIALIZERS, Inputs, RecurrentOptions, Target, initialize
     from minisig.layers import LSTM, RNN, Dense, Dropout, Embedding, Layer, ScaledTanh, Sigmoid
     from minisig.network import Network, mlp, recurrent
     from minisig.training.build import MODELS
@@ -156,6 +157,7 @@ _HOME = {
     "OptimizerConfig": "training.config",
     "Outer": "gradients",
     "RNN": "layers",
+    "RecurrentOptions": "initializers",
     "RowSum": "gradients",
     "Rows": "gradients",
     "SOURCES": "data",
@@ -205,6 +207,7 @@ __all__ = [
     "NetworkConfig",
     "OptimizerConfig",
     "Outer",
+    "RecurrentOptions",
     "RowSum",
     "Rows",
     "ScaledTanh",

@@ -39,6 +39,13 @@ class DataError(MinisigError, ValueError):
     exit_code = 5
 
 
+class OutOfMemory(MinisigError):
+    """There is less memory than was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("not enough memory: make the network or the batch smaller")
+
+
 class Interrupted(MinisigError):
     """A signal asked the run to end; it can be resumed."""
 

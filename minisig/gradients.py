@@ -12,6 +12,7 @@ from math import hypot
 from typing import Protocol
 
 from minisig.backends import Array, Backend
+from minisig.errors import UsageError
 
 
 class Gradient(Protocol):
@@ -133,7 +134,7 @@ class Evaluated:
         return backend.norm(self.array)
 
     def sample_norms(self, samples: int, backend: Backend) -> Array:
-        raise TypeError("a gradient that is a matrix already no longer knows what each example added")
+        raise UsageError("a gradient that is a matrix already no longer knows what each example added")
 
 
 def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":

@@ -14,7 +14,7 @@ def softmax_cross_entropy(z: Array, labels: Array, backend: Backend) -> tuple[Ar
     if labels.shape != z.shape[:-1]:
         raise UsageError(f"expected labels of shape {z.shape[:-1]}, one for each prediction, got {labels.shape}")
     if labels.dtype.kind not in "iu" or not backend.within(labels, z.shape[-1]):
-        found = f"{labels.dtype} from {labels.min()} to {labels.max()}"
-        raise UsageError(f"expected labels that are integers from 0 to {z.shape[-1] - 1}, got {found}")
+        reach = f" from {labels.min()} to {labels.max()}" if labels.dtype.kind in "iuf" else ""
+        raise UsageError(f"expected labels that are integers from 0 to {z.shape[-1] - 1}, got {labels.dtype}{reach}")
     losses, dz = backend.softmax_cross_entropy(rows(z), labels.reshape(-1))
     return losses.mean(), dz.reshape(z.shape)

@@ -14,7 +14,7 @@ from minisig.backends import Array, Backend, get_backend
 from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
 from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
-from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
+from minisig.layers import ACTIVATIONS, CELLS, LSTM, Dense, Dropout, Embedding, Layer
 from minisig.losses import softmax_cross_entropy
 from minisig.trace import Arrays, Trace
 
@@ -28,9 +28,17 @@ class Network:
     def __init__(self, layers: Sequence[tuple[str, Layer]], backend: Backend, account: Account | None = None) -> None:
         if not layers:
             raise UsageError("a network needs at least one layer, got none")
-        self.layers = dict(layers)
+        try:
+            self.layers = dict(layers)
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"expected (name, layer) pairs, got {[type(layer).__name__ for layer in layers]}"
+            ) from None
         if len(self.layers) < len(layers):
             raise UsageError(f"layer names must differ, got {[name for name, _ in layers]}")
+        for name, layer in layers:
+            if isinstance(layer, WEIGHTED):
+                _require_whole(name, layer)
         self.backend = backend
         self.account = account
 
@@ -47,6 +55,7 @@ class Network:
         for name, value in params.items():
             if own[name].shape != value.shape:
                 raise UsageError(f"{name}: expected shape {own[name].shape}, got {value.shape}")
+        for name, value in params.items():
             own[name][...] = self.backend.xp.asarray(value)
 
     def on(self, backend: Backend) -> "Network":
@@ -66,6 +75,7 @@ class Network:
         `rng` draws dropout masks, None means evaluation. `states` are the recurrent layers' at the end of the window
         before; a layer without one starts afresh.
         """
+        last = next(reversed(self.layers))
         for name, layer in self.layers.items():
             extra: tuple[Any, ...] = ()
             if getattr(layer, "draws", False):
@@ -77,6 +87,8 @@ class Network:
             if isinstance(layer, WEIGHTED):
                 self._require_fit(name, x)
             x, cache = layer.forward(x, self.backend, *extra)
+            if name == last and hasattr(x, "array"):  # what a stack ends in are logits, even if nobody follows
+                x = x.array()
             yield name, x, cache
 
     def advance(self, x: Array, states: States | None = None, rng: Generator | None = None) -> tuple[Array, States]:
@@ -122,6 +134,8 @@ class Network:
                 delta, own = None, layer.gradients(delta, caches[name], self.backend)
             else:
                 delta, own = layer.backward(delta, caches[name], self.backend)
+            if own.keys() != layer.params.keys():
+                raise UsageError(f"{name}: backward gave gradients for {[*own]}, expected {[*layer.params]}")
             gradients |= {f"{name}.{key}": g for key, g in own.items()}
         return Trace(
             layers=self.layers,
@@ -143,20 +157,36 @@ class Network:
             tokens = self.backend.xp.asarray(x)
             if tokens.ndim != 2 or tokens.dtype.kind not in "iu":
                 raise UsageError(f"{name}: expected integer tokens (T, B), got {tokens.dtype} of shape {tokens.shape}")
-            V = len(next(iter(first.params.values())))
-            if not self.backend.within(tokens, V):
+            V = len(first.params["E"]) if isinstance(first, Embedding) else None
+            if V is not None and not self.backend.within(tokens, V):
                 raise UsageError(f"{name}: expected tokens from 0 to {V - 1}, got {tokens.min()} to {tokens.max()}")
-            return tokens
-        return self.backend.asarray(x)
+            x = tokens
+        else:
+            x = self.backend.asarray(x)
+        if not x.size:
+            raise UsageError(f"{name}: expected at least one example, got none, in shape {x.shape}")
+        return x
 
     def _require_fit(self, name: str, x: Array) -> None:
-        n = len(next(iter(self.layers[name].params.values())))
-        if len(x.shape) < 2 or x.shape[-1] != n:
+        n, axes = len(next(iter(self.layers[name].params.values()))), len(x.shape)
+        if isinstance(self.layers[name], tuple(CELLS.values())) and (axes != 3 or x.shape[-1] != n):
+            raise UsageError(f"{name}: expected inputs (T, B, {n}), got shape {x.shape}")
+        if axes < 2 or x.shape[-1] != n:
             raise UsageError(f"{name}: expected rows of {n} inputs, got shape {x.shape}")
 
     def _last_state(self, name: str, cache: Any) -> States:
         layer: Any = self.layers[name]
         return {name: layer.last_state(cache)} if getattr(layer, "carries", False) else {}
+
+
+def _require_whole(name: str, layer: Layer) -> None:
+    """Weights (n, m) and biases (m,) that fit together; of a recurrent layer of H units m is H, of an LSTM 4H."""
+    shapes = {key: w.shape for key, w in layer.params.items()}
+    m, H = shapes["b"][-1:], shapes.get("Wh", shapes["b"])[0] * (4 if isinstance(layer, LSTM) else 1)
+    if shapes["b"] != m or m != (H,) or any(shape[1:] != m for key, shape in shapes.items() if key != "b"):
+        raise UsageError(f"{name}: weights and biases do not fit together: {shapes}")
+    if kinds := {str(w.dtype) for w in layer.params.values() if w.dtype.kind not in "fc"}:
+        raise UsageError(f"{name}: expected weights and biases of floating numbers, got {', '.join(kinds)}")
 
 
 def mlp(

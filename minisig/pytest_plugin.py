@@ -98,9 +98,18 @@ class GradientFlow:
 
     @staticmethod
     def _norms(net: Any, x: Any, y: Any) -> dict[str, float]:
+        __tracebackhide__ = True
+        from minisig.errors import UsageError
         from minisig.gradients import layer_norms
 
-        return layer_norms(net.trace(x, y).gradient_norms())
+        trace: Any = net.trace(x, y) if hasattr(net, "trace") else None
+        norms = layer_norms(trace.gradient_norms()) if hasattr(trace, "gradient_norms") else {}
+        if not norms:
+            raise UsageError(
+                f"{type(net).__name__} has no gradients to look at: expected a minisig network with parameters, or an "
+                f"object whose trace(x, y) has gradient_norms()"
+            )
+        return norms
 
     @staticmethod
     def _table(norms: dict[str, float], dead: float, exploded: float) -> str:

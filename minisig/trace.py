@@ -72,7 +72,7 @@ class Trace:
         return found
 
     def gradient_norms(self) -> dict[str, float]:
-        """{'dense0.W': 1.31, …}: Euclidean norm of every parameter's gradient."""
+        """{'dense0.W': …, 'dense0.b': …, …}: Euclidean norm of every parameter's gradient."""
         norms = self.backend.floats([g.norm(self.backend) for g in self.gradients.values()])
         return dict(zip(self.gradients, norms, strict=True))
 

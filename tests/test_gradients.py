@@ -4,22 +4,30 @@ import numpy as np
 import pytest
 
 from minisig.backends import get_backend
-from minisig.gradients import Evaluated, Outer, RowSum, global_norm, layer_norms
+from minisig.gradients import Evaluated, Outer, Rows, RowSum, global_norm, layer_norms
 
 BACKEND = get_backend("numpy", "float64")
 
 
 def naive(gradient):
+    if isinstance(gradient, Evaluated):
+        return gradient.array
+    if isinstance(gradient, Rows):
+        return np.array([gradient.values[gradient.rows == token].sum(axis=0) for token in range(gradient.count)])
     if isinstance(gradient, RowSum):
         return np.array([sum(column) for column in gradient.dz.T])
     return np.array([[sum(a * b) for b in gradient.dz.T] for a in gradient.x.T])
 
 
-@pytest.fixture(params=["gram", "direct", "bias"])
+@pytest.fixture(params=["gram", "direct", "bias", "table", "array"])
 def gradient(request):
     rng = np.random.default_rng(0)
     if request.param == "bias":
         return RowSum(rng.standard_normal((7, 3)))
+    if request.param == "table":
+        return Rows(np.array([1, 3, 1, 0]), rng.standard_normal((4, 3)), 5)  # a token twice, two of them never
+    if request.param == "array":
+        return Evaluated(rng.standard_normal((5, 3)))
     batch = {"gram": 3, "direct": 40}[request.param]
     gradient = Outer(rng.standard_normal((batch, 11)), rng.standard_normal((batch, 13)))
     assert (batch * (11 + 13) > 2 * 11 * 13) == (request.param == "direct")  # both forms of the norm are exercised
@@ -57,6 +65,14 @@ def test_norm_of_a_vanishing_float32_gradient_does_not_underflow():
     assert wide.norm(single) == pytest.approx(2e-22 * np.sqrt(50 * 40), rel=1e-6)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_norms_of_vanishing_float32_samples_do_not_underflow(steps):
+    x, dz = np.ones((steps * 4, 5), np.float32), np.full((steps * 4, 3), 1e-25, np.float32)
+    for gradient, entries in ((Outer(x, dz), 5 * 3), (RowSum(dz), 3)):
+        norms = gradient.sample_norms(4, get_backend("numpy"))
+        np.testing.assert_allclose(norms, [steps * 1e-25 * np.sqrt(entries)] * 4, rtol=1e-6)
+
+
 @pytest.mark.parametrize("size", [1e-38, 1e-30, 1e-22, 1e18, 1e30])
 def test_the_gram_form_of_the_norm_survives_extreme_gradients(size):
     rng = np.random.default_rng(0)
@@ -83,6 +99,11 @@ def test_norms_of_layers_and_of_everything_are_root_sums_of_squares():
     by_parameter = {"dense0.W": 3.0, "dense0.b": 4.0, "dense1.W": 12.0}
     assert layer_norms(by_parameter) == {"dense0": 5.0, "dense1": 12.0}
     assert global_norm(by_parameter) == 13.0
+
+
+def test_a_layers_name_may_have_a_point_in_it():
+    by_parameter = {"block.1.W": 3.0, "block.1.b": 4.0, "block.2.W": 12.0}
+    assert layer_norms(by_parameter) == {"block.1": 5.0, "block.2": 12.0}
 
 
 def test_a_dense_gradient_lies_by_rows_as_its_parameter_does():

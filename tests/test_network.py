@@ -5,8 +5,9 @@ import pytest
 
 from minisig import mlp, recurrent
 from minisig.backends import get_backend
+from minisig.diagnostics.gradient_check import check_gradients
 from minisig.errors import UsageError
-from minisig.layers import Sigmoid
+from minisig.layers import LSTM, RNN, Dense, Embedding, Sigmoid
 from minisig.network import Network
 from minisig.optimizers import Momentum
 
@@ -182,9 +183,7 @@ def test_dropout_masks_come_from_the_generator_alone(batch):
         ({"sizes": [4, 3, 2], "activation": "relu"}, "sigmoid, scaled-tanh"),
         ({"sizes": [4, 3, 2], "backend": "numpi"}, "Did you mean 'numpy'"),
         ({"sizes": [4]}, "at least an input and an output"),
-        ({"sizes": [4, 0, 2]}, "all positive"),
-        ({"sizes": [-1, 3]}, "all positive"),
-        ({"sizes": []}, "at least an input and an output"),
+        *(({"sizes": sizes}, "positive whole numbers") for sizes in ([4, 0, 2], [-1, 3], [], 4, [4, 3.0, 2], "8x100")),
         ({"sizes": [64, 10], "x": np.zeros(64)}, r"expected data x \(N, n\).*got shape \(64,\)"),
         ({"sizes": [64, 10], "x": np.zeros((5, 8, 8))}, "reshape images to rows"),
         ({"sizes": [64, 10], "x": np.zeros((0, 64))}, r"got shape \(0, 64\)"),
@@ -212,8 +211,87 @@ def test_layers_that_do_not_fit_are_named():
     cell = recurrent(5, [3]).layers["rnn0"]
     net = Network([("embedding", recurrent(5, [4]).layers["embedding"]), ("cell", cell)], get_backend())
     for T in (2, 30):  # so many tokens that the embedding hands on a Lookup
-        with pytest.raises(UsageError, match=rf"cell: expected rows of 3 inputs, got shape \({T}, 2, 4\)"):
+        with pytest.raises(UsageError, match=rf"cell: expected inputs \(T, B, 3\), got shape \({T}, 2, 4\)"):
             net.forward(np.zeros((T, 2), dtype=int))
+
+
+@pytest.mark.parametrize("model", ["rnn", "lstm"])
+@pytest.mark.parametrize("shape", [(6, 3), (6, 2, 2, 3)])
+def test_a_recurrent_layer_takes_time_batch_and_inputs(model, shape):
+    cell = recurrent(5, [3], model=model, init="glorot").layers[f"{model}0"]
+    with pytest.raises(UsageError, match=r"cell: expected inputs \(T, B, 3\)"):
+        Network([("cell", cell)], get_backend()).forward(np.zeros(shape))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Dense(np.ones((4, 5)), np.ones(1)),
+        Dense(np.ones((4, 5)), np.ones((1, 5))),
+        Dense(np.ones(4), np.ones(4)),
+        Dense(np.ones((4, 5), dtype=int), np.ones(5)),
+        RNN(np.ones((4, 5)), np.ones((4, 5)), np.ones(5)),
+        RNN(np.ones((4, 6)), np.ones((5, 5)), np.ones(5)),
+        LSTM(np.ones((4, 5)), np.ones((5, 5)), np.ones(5)),
+    ],
+)
+def test_weights_that_do_not_fit_together_are_refused_by_the_layers_name(layer):
+    with pytest.raises(UsageError, match=r"^mine: .*(do not fit together|of floating numbers)"):
+        Network([("mine", layer)], get_backend())
+
+
+def test_layers_without_names_are_refused():
+    with pytest.raises(UsageError, match=r"expected \(name, layer\) pairs, got \['Sigmoid'\]"):
+        Network([Sigmoid()], get_backend())
+
+
+def test_a_backward_that_forgets_a_parameter_is_named():
+    class Forgetful(Dense):
+        def gradients(self, dz, x, backend):
+            return {"W": super().gradients(dz, x, backend)["W"]}
+
+    net = Network([("mine", Forgetful(np.ones((4, 2)), np.ones(2)))], get_backend(dtype="float64"))
+    with pytest.raises(UsageError, match=r"mine: backward gave gradients for \['W'\], expected \['W', 'b'\]"):
+        net.trace(np.zeros((2, 4)), [0, 1])
+
+
+@pytest.mark.parametrize("T", [2, 30])
+def test_an_embedding_alone_is_a_bigram_model(T):
+    E = np.random.default_rng(0).standard_normal((3, 3))
+    net = Network([("embedding", Embedding(E))], get_backend(dtype="float64"))
+    tokens = np.arange(2 * T).reshape(T, 2) % 3
+    np.testing.assert_array_equal(net.forward(tokens), E[tokens])
+    assert check_gradients(net, tokens, tokens).error < 1e-10
+
+
+def test_own_layers_may_take_tokens_without_a_parameter():
+    class OneHot:
+        params, takes_tokens = {}, True
+
+        def forward(self, tokens, backend):
+            return np.eye(4)[tokens], None
+
+        def backward(self, dy, cache, backend):
+            return None, {}
+
+    net = Network([("hot", OneHot()), ("dense", Dense(np.ones((4, 2)), np.ones(2)))], get_backend(dtype="float64"))
+    assert net.trace(np.arange(4).reshape(2, 2), [[0, 1], [1, 0]]).loss == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize("net", [mlp([4, 3, 2]), recurrent(4, [3])], ids=["mlp", "rnn"])
+def test_an_empty_batch_is_refused(net):
+    empty = np.zeros((0, 4), dtype=int if "embedding" in net.layers else float)
+    with pytest.raises(UsageError, match=r"expected at least one example, got none, in shape \(0, 4\)"):
+        net.forward(empty)
+
+
+def test_parameters_that_do_not_fit_change_nothing():
+    net, other = mlp([4, 3, 2]), mlp([4, 3, 2], rng=1)
+    before = {name: w.copy() for name, w in net.params.items()}
+    with pytest.raises(UsageError, match=r"dense1\.b: expected shape"):
+        net.load({**other.params, "dense1.b": np.zeros(5)})
+    for name, w in net.params.items():
+        np.testing.assert_array_equal(w, before[name])
 
 
 def test_a_network_without_layers_is_refused():
@@ -223,7 +301,14 @@ def test_a_network_without_layers_is_refused():
 
 @pytest.mark.parametrize(
     ("labels", "got"),
-    [([0, -1], "int64 from -1 to 0"), ([0, 2], "int64 from 0 to 2"), ([0.0, 1.0], "float64"), ([True, False], "bool")],
+    [
+        ([0, -1], "int64 from -1 to 0"),
+        ([0, 2], "int64 from 0 to 2"),
+        ([0.0, 1.0], "float64 from 0.0 to 1.0"),
+        ([True, False], "bool"),
+        (["a", "b"], "<U1"),
+        ([0, None], "object"),
+    ],
 )
 def test_labels_that_are_no_classes_are_refused(labels, got):
     with pytest.raises(UsageError, match=f"integers from 0 to 1, got {got}"):

@@ -8,33 +8,34 @@ from minisig.gradients import Outer, RowSum
 from minisig.optimizers import Adam, Momentum
 
 BACKEND = get_backend("numpy", "float64")
-STEPS = 5
+STEPS = 40  # beyond two periods of momentum, and not at the end of one
 
 
 @pytest.fixture
 def problem():
-    """Parameters and the factored gradients of five steps."""
+    """Parameters and the factored gradients of every step."""
     rng = np.random.default_rng(0)
     params = {"dense0.W": rng.standard_normal((4, 3)), "dense0.b": rng.standard_normal(3)}
     steps = [(rng.standard_normal((6, 4)), rng.standard_normal((6, 3))) for _ in range(STEPS)]
     return params, [{"dense0.W": Outer(x, dz), "dense0.b": RowSum(dz)} for x, dz in steps]
 
 
-def test_momentum_is_the_textbook_formula(problem):
+@pytest.mark.parametrize("momentum", [0.9, 0.5])
+def test_momentum_is_the_textbook_formula(problem, momentum):
     params, gradients = problem
     expected = {name: w.copy() for name, w in params.items()}
     v = {name: np.zeros_like(w) for name, w in params.items()}
-    optimizer = Momentum(0.9)
+    optimizer = Momentum(momentum)
     for t, step in enumerate(gradients):
         rate = 0.1 / (t + 1)
         optimizer.update(params, step, BACKEND, learning_rate=rate, scale=0.5)
         for name, g in step.items():
-            v[name] = 0.9 * v[name] - rate * 0.5 * g.dense(BACKEND)
+            v[name] = momentum * v[name] - rate * 0.5 * g.dense(BACKEND)
             expected[name] += v[name]
     for name in params:
         np.testing.assert_allclose(params[name], expected[name], rtol=1e-12)
         np.testing.assert_allclose(
-            optimizer.slots[name]["u"] * 0.9 ** (optimizer.steps % optimizer.period), v[name], rtol=1e-12
+            optimizer.slots[name]["u"] * momentum ** (optimizer.steps % optimizer.period), v[name], rtol=1e-12
         )
 
 

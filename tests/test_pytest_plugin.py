@@ -112,6 +112,29 @@ def test_a_layer_without_a_number_is_named_as_that(session):
     assert "explodes" not in output
 
 
+def test_what_has_no_gradients_is_refused_in_words(session):
+    code, output = session("""
+        import pytest
+        from minisig.network import Network
+
+        class Linear:
+            pass
+
+        class Matrix:
+            def trace(self, x, y):
+                return 0.0
+
+        bare = Network([("sigmoid0", ms.Sigmoid())], network("random+ep").backend)
+
+        @pytest.mark.parametrize("net", [Linear(), Matrix(), bare], ids=lambda net: type(net).__name__)
+        def test_it(gradient_flow, net):
+            words = rf"{type(net).__name__} has no gradients .* expected a minisig network with parameters, or an obj"
+            with pytest.raises(ValueError, match=words):
+                gradient_flow.assert_alive(net, x, y)
+    """)
+    assert code == 0, output
+
+
 def test_a_users_own_layer_is_checked_and_a_wrong_backward_named(session):
     code, output = session("""
         from minisig.network import Network

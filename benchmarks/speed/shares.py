@@ -20,7 +20,10 @@ KINDS = {
     "products": ("gemm", "matmul", "affine"),
     "activations": ("sigmoid", "sigmoid_backward", "lstm_gates", "lstm_slopes", "lstm_gates_backward"),
     "softmax": ("softmax_cross_entropy",),
-    "sums and norms": ("row_sum", "add_row_sum", "scatter_add", "norm", "gram_norm", "rows_norm", "clip_factor"),
+    "sums and norms": (
+        *("row_sum", "add_row_sum", "scatter_add", "norm", "gram_norm", "rows_norm", "clip_factor"),
+        "within",
+    ),
     "updates": ("add", "adam"),
 }
 BETWEEN = "between"

@@ -1,6 +1,6 @@
 """A scikit-learn classifier on our network."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -103,8 +103,13 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> "SigmoidClassifier":
         """Train on X (N, n) and labels y (N,), from the start."""
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter: expected a whole number of passes, at least 1; got {self.max_iter!r}")
+        for name in ("max_iter", "n_iter_no_change") if self.early_stopping else ("max_iter",):
+            passes = getattr(self, name)
+            if not isinstance(passes, Integral) or passes < 1:
+                raise ValueError(f"{name}: expected a whole number of passes, at least 1; got {passes!r}")
+        share = self.validation_fraction
+        if self.early_stopping and not (isinstance(share, Real) and 0 < share < 1):
+            raise ValueError(f"validation_fraction: expected a share of the data between 0 and 1; got {share!r}")
         X, y = self._validated(X, y, first=True)
         self._begin(X, y)
         X = self.scale(X)
@@ -119,6 +124,8 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         first = not hasattr(self, "network_")
         if first and classes is None:
             raise ValueError("classes: the first call of partial_fit needs all labels there will be, got None")
+        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes: expected those of the first call, {self.classes_}; got {np.unique(classes)}")
         X, y = self._validated(X, y, first=first)
         if first:
             self._begin(X, classes)
@@ -137,6 +144,7 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def scale(self, X: Any) -> Array:
         """X (N, n) as the network takes it."""
+        check_is_fitted(self, "_scaler")
         return X if self._scaler is None else self._scaler.transform(X)
 
     def _validated(self, X: Any, y: Any, *, first: bool) -> tuple[Array, Array]:

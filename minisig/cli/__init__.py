@@ -20,7 +20,7 @@ from minisig.cli.lessons import lessons
 from minisig.cli.report import report
 from minisig.cli.theory import theory
 from minisig.cli.train import train
-from minisig.errors import Interrupted, MinisigError, UsageError, printable
+from minisig.errors import Interrupted, MinisigError, OutOfMemory, UsageError, printable
 
 
 class Failure(click.ClickException):
@@ -55,7 +55,7 @@ class Commands(click.Group):
         except KeyboardInterrupt as error:
             raise Failure(Interrupted("stopped", SIGINT)) from error
         except MemoryError as error:
-            raise click.ClickException("not enough memory: make the network or the batch smaller") from error
+            raise Failure(OutOfMemory()) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides, plot
-from minisig.errors import Interrupted, MinisigError
+from minisig.errors import Interrupted, MinisigError, UsageError, writing
 
 
 @click.command(short_help="Initializations over seeds, beside the paper.")
@@ -51,7 +51,9 @@ def compare(
     """Train EXPERIMENT with several initializations and seeds, and set the results beside the paper's.
 
     Finished runs are kept in the folder and never made again: after an
-    interruption the same command goes on, and more seeds or inits add to it.
+    interruption the same command goes on with those that are missing, and
+    more seeds or inits add to it. Every run has one core, unless --threads
+    says otherwise; --workers makes several at a time.
 
     \b
     minisig compare digits --seeds 2
@@ -67,7 +69,7 @@ def compare(
     from minisig.experiments.compare import every_row, plan
     from minisig.experiments.executors import place
     from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
-    from minisig.report.figures import require_drawable
+    from minisig.report.figures import learning_curves, require_drawable, save
     from minisig.training.files import write_file
 
     if workers and scheduler:
@@ -78,12 +80,14 @@ def compare(
     rows = every_row(experiment, settings.get("network.model")) if init == "all" else init.split(",")
     jobs = plan(experiment, rows, seeds or EXPERIMENTS[experiment].seeds, settings)
     folder = Path(out or f"runs/compare-{experiment}")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; choose a folder for the runs")
     where = place(workers, scheduler, gpu=jobs[0].config.backend == "cupy")
     try:
         with comparison_progress(jobs, watching=not (workers or scheduler)) as (watch, finished):
             comparison = run_comparison(jobs, folder, where, watch=watch, finished=finished)
     except KeyboardInterrupt:
-        how = f"finished runs are kept in {folder}, the same command goes on"
+        how = f"finished runs are kept in {folder}, the same command goes on with the others"
         raise Interrupted(f"stopped; {how}", signal.SIGINT) from None
     texts = {
         "text": comparison_text(comparison),
@@ -91,31 +95,38 @@ def compare(
         "csv": comparison_csv(comparison),
         "json": json.dumps(comparison_json(comparison)),
     }
-    if any(row.results for row in comparison.rows):
-        for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
-            write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
-        drawn = _draw(comparison, [folder / "curves.png", *([Path(plot)] if plot else [])])
+    some, failures = any(row.results for row in comparison.rows), comparison.failures
+    if some or form != "text" or len(set(map(str, failures))) > 1:  # what is wrong with all of them is told once, below
+        click.echo(texts[form])  # before anything is written, which the disk may refuse
+    if some:
+        with writing(folder):
+            for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
+                write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
+        drawn = _drawn(comparison, folder / "curves.png")
         report = report_beside(folder)
-        click.echo(texts[form])
+        if plot:
+            save(learning_curves(comparison), Path(plot))
         if form == "text":
             what = "runs, tables and curves" if drawn else "runs and tables"
             click.echo(f"\n{what} are in {folder}{f', see {report} there' if report else ''}")
-    if failures := comparison.failures:
+    if failures:
         error = MinisigError(f"{len(failures)} of {len(jobs)} runs failed; the first: {failures[0]}")
         if len({failure.exit_code for failure in failures}) == 1:
             error.exit_code = failures[0].exit_code
         raise error
 
 
-def _draw(comparison: Any, paths: list[Path]) -> bool:
-    """Learning curves, if there is something to draw them with; whether there was."""
+def _drawn(comparison: Any, path: Path) -> bool:
+    """Learning curves, if there is something to draw them with and room for them; whether there was."""
     from importlib.util import find_spec
 
     from minisig.report.figures import learning_curves, save
 
     if find_spec("matplotlib") is None:
         return False
-    figure = learning_curves(comparison)
-    for path in paths:
-        save(figure, path)
+    try:
+        save(learning_curves(comparison), path)
+    except MinisigError as error:
+        click.echo(f"no curves were drawn: {error}", err=True)
+        return False
     return True

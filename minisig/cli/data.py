@@ -1,6 +1,7 @@
 """minisig data: public data sets, listed, fetched, verified and shown."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,15 +61,14 @@ def list_(json_: bool) -> None:
     minisig data list
     minisig data list --json
     """
-    from minisig.data.folder import find_folder
+    from minisig.data.folder import complete_folder
 
     rows = []
     for public in _chosen(()):
-        folder = find_folder(public.name)
-        here = folder is not None and all(file.find(folder) for file in public.files)
+        folder = complete_folder(public)
         size = sum(file.download_size for file in public.files)
         rows.append(
-            {"name": public.name, "about": public.about, "bytes": size, "folder": str(folder) if here else None}
+            {"name": public.name, "about": public.about, "bytes": size, "folder": str(folder) if folder else None}
         )
     if json_:
         click.echo(json.dumps({"data": rows}))
@@ -76,6 +76,14 @@ def list_(json_: bool) -> None:
     for row in rows:
         place = row["folder"] or f"not here: minisig data fetch {row['name']}"
         click.echo(f"{row['name']:<8}{row['bytes'] / 1e6:>6.1f} MB  {place}\n        {row['about']}")
+
+
+def _addresses(ctx: click.Context, param: click.Parameter, mirrors: tuple[str, ...]) -> tuple[str, ...]:
+    """Callback that refuses what no download could come from."""
+    for mirror in mirrors:
+        if not re.match(r"https?://[^/\s]", mirror, re.IGNORECASE):
+            raise click.BadParameter(f"{mirror!r}: expected an address that starts with http:// or https://.")
+    return mirrors
 
 
 @data.command()
@@ -87,7 +95,14 @@ def list_(json_: bool) -> None:
     callback=not_empty,
     help="A folder, .zip or .tar archive that has the files; nothing is downloaded.",
 )
-@click.option("--mirror", "mirrors", multiple=True, metavar="URL", help="Download from here instead. Repeatable.")
+@click.option(
+    "--mirror",
+    "mirrors",
+    multiple=True,
+    metavar="URL",
+    callback=_addresses,
+    help="Download from here instead. Repeatable.",
+)
 def fetch(names: tuple[str, ...], source: str | None, mirrors: tuple[str, ...]) -> None:
     """Download public data sets, or bring them from files on this machine; every file is checked by its hash.
 
@@ -148,7 +163,7 @@ def verify(names: tuple[str, ...], json_: bool) -> None:
 
     rows = []
     for public in _chosen(names):
-        folder = find_folder(public.name)
+        folder = find_folder(public)
         if folder is None and not names:
             continue
         for file in public.files:

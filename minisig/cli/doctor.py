@@ -47,7 +47,7 @@ def _examine() -> dict[str, dict[str, Any]]:
     from threadpoolctl import threadpool_info
 
     from minisig.backends.device import checks
-    from minisig.data.folder import find_folder, homes
+    from minisig.data.folder import complete_folder, homes
     from minisig.data.public import PUBLIC
 
     packages = ("numpy", "scipy", "click", "rich", "msgspec", "safetensors", "threadpoolctl", "filelock")
@@ -67,7 +67,10 @@ def _examine() -> dict[str, dict[str, Any]]:
             f"blas {i}": f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
             for i, library in enumerate(blas)
         },
-        "data": {name: str(find_folder(name) or f"not here: minisig data fetch {name}") for name in PUBLIC}
+        "data": {
+            name: str(complete_folder(public) or f"not here: minisig data fetch {name}")
+            for name, public in PUBLIC.items()
+        }
         | {"kept in": str(homes()[0])},
         "gpu": {check.name: check.found or f"no: {check.advice}" for check in checks()},
     }

@@ -58,7 +58,7 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
         inits = inits_of(config.network.model) if every else [config.network.init]
         nets = {init: build_network(configure(experiment, settings | {"network.init": init}), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
-    found = {init: inspect_network(net, batch) for init, net in nets.items()}
+    found = {init: inspect_network(net, batch.x, batch.labels) for init, net in nets.items()}
     copying = data.name == "copy-memory"
     memory = {init: remembered(net, data) if copying else None for init, net in nets.items()}
     if plot:

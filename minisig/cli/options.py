@@ -24,7 +24,7 @@ def plot(command: F) -> F:
         "--plot",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        callback=not_empty,
+        callback=in_a_folder,
         help="Draw it as well: FILE.png, .svg or .pdf.",
     )(command)
 
@@ -40,6 +40,13 @@ def not_empty(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Callback that refuses an empty text, which as a path would mean the current folder."""
     if value == "" or (isinstance(value, tuple) and "" in value):
         raise click.BadParameter("it is empty.")
+    return value
+
+
+def in_a_folder(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Callback that refuses a file in a folder that is not there, before anything is done for it."""
+    if not_empty(ctx, param, value) is not None and not Path(value).parent.is_dir():
+        raise click.BadParameter(f"{value!r}: there is no folder {Path(value).parent}; make it first.")
     return value
 
 
@@ -229,7 +236,8 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
         tables = tomllib.loads(content.decode("utf-8-sig"))
         given = dict(dotted(tables))
     except (ValueError, RecursionError) as error:  # of tomllib, of UTF-8, of tables in tables in tables
-        raise click.BadParameter(f"{path}: {error}.", param_hint="--config") from None
+        hint = " The settings of a config.json are given as TOML." if path.endswith(".json") else ""
+        raise click.BadParameter(f"{path}: {error}.{hint}", param_hint="--config") from None
     if (named := given.pop("experiment", experiment)) != experiment:
         raise click.BadParameter(
             f"{path} is for {named!r}, not for {experiment}; name that one, or remove its line 'experiment'.",

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from minisig.cli.options import as_json, not_empty
+from minisig.errors import printable
 
 
 @click.command(short_help="What happened, as one HTML file.")
@@ -20,7 +21,7 @@ from minisig.cli.options import as_json, not_empty
 def report(paths: tuple[str, ...], out: str | None, json_: bool) -> None:
     """Curves, gradients and tables of runs or comparisons as one HTML file, which needs no network.
 
-    PATH is the folder of a run, of a comparison, or one with runs in it.
+    PATH is the folder of a run, of a comparison, or one that has them in it.
     `train` and `compare` write this report by themselves where plotly and
     Jinja2 are installed: pip install 'minisig[viz]'
 
@@ -34,7 +35,7 @@ def report(paths: tuple[str, ...], out: str | None, json_: bool) -> None:
 
     folders = [Path(path) for path in paths]
     path = Path(out) if out else (folders[0] if len(folders) == 1 else Path()) / "report.html"
-    runs = write_report(folders, path, commands)
+    runs = write_report(folders, path, commands, _tell)
     click.echo(json.dumps({"report": str(path), "runs": runs}) if json_ else str(path))
 
 
@@ -47,8 +48,12 @@ def report_beside(folder: Path) -> str | None:
         return None
     path = folder / "report.html"
     try:
-        write_report([folder], path, commands)
+        write_report([folder], path, commands, _tell)
     except Exception as error:  # whatever it is, the run is worth more than its report
-        click.echo(f"no report was written: {error}", err=True)
+        _tell(f"no report was written: {error}")
         return None
     return path.name
+
+
+def _tell(line: str) -> None:
+    click.echo(printable(line), err=True)

@@ -75,16 +75,18 @@ def train(
         path, iterations = Path(resume), options["iterations"]
         with progress(read_config(path), iterations) as watch, signals() as stop:
             folder = _folder_class(tensorboard or (path / "tensorboard").is_dir())(path)
+            finished = folder.summary()
             summary = runs.resume(folder, iterations, watch, stop, backend=options["backend"])
-        config = read_config(path)
+        config, trained = read_config(path), summary != finished
     else:
         config = configure(experiment, overrides(experiment, **options))
         name = f"{experiment}-{config.network.init}-seed{config.seed}"
         folder = _folder_class(tensorboard)(Path(out) if out else Path("runs") / name, numbered=not out)
         with progress(config) as watch, signals() as stop:
             summary = runs.run(config, folder, watch, stop)
-        path = folder.path
-    report = report_beside(path)
+        path, trained = folder.path, True
+    before = "report.html" if (path / "report.html").is_file() else None
+    report = report_beside(path) if trained else before
     click.echo(json.dumps(jsonable(summary)) if json_ else summary_text(summary, config, path, report))
 
 

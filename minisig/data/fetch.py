@@ -4,7 +4,8 @@ Nothing gets a data file's name before its content has proved right: it is writt
 hash is taken, and then it is renamed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO
@@ -19,9 +20,41 @@ from minisig.errors import DataError, UsageError, writing
 def fetch(public: PublicSet, folder: Path, mirrors: Sequence[str] | None = None, watch: Watch | None = None) -> None:
     """Download what is missing or wrong in `folder`, from the first mirror that gives the right file."""
     archives = public.archives if mirrors is None else ()
+    with _made(folder):
+        _download(public, folder, mirrors or public.mirrors, archives, watch)
+
+
+def bring(public: PublicSet, source: Path, folder: Path) -> None:
+    """Copy what is missing or wrong in `folder` from another folder, or from a .zip or .tar archive, at `source`."""
+    if not source.exists():
+        raise UsageError(f"{source}: no such folder or file")
+    missing = {name: file for file in _wanted(public, folder) for name in file.names}
+    faults: dict[str, str] = {}
+    entries = folder_entries(source, public.name) if source.is_dir() else archive_entries(source)
+    with _made(folder):
+        for name, stream in entries:
+            if name not in missing:
+                continue
+            file = missing[name]
+            if fault := _install(stream, name, file, folder):
+                faults[name] = fault
+            else:
+                for other in file.names:
+                    del missing[other]
+    if missing:
+        file = next(iter(missing.values()))
+        fault = next(
+            (f"{name} there is not the published file: {faults[name]}" for name in faults if name in missing), None
+        )
+        raise DataError(f"{source}: {fault or f'holds no {file.name}, gzipped or not'}")
+
+
+def _download(
+    public: PublicSet, folder: Path, mirrors: Sequence[str], archives: Sequence[str], watch: Watch | None
+) -> None:
     for file in _wanted(public, folder):
         failures = []
-        for mirror in mirrors or public.mirrors:
+        for mirror in mirrors:
             if failure := download_file(file, mirror, folder, watch):
                 failures.append(f"{mirror}: {failure}")
             else:
@@ -38,34 +71,23 @@ def fetch(public: PublicSet, folder: Path, mirrors: Sequence[str] | None = None,
             )
 
 
-def bring(public: PublicSet, source: Path, folder: Path) -> None:
-    """Copy what is missing or wrong in `folder` from another folder, or from a .zip or .tar archive, at `source`."""
-    if not source.exists():
-        raise UsageError(f"{source}: no such folder or file")
-    missing = {name: file for file in _wanted(public, folder) for name in file.names}
-    faults: dict[str, str] = {}
-    entries = folder_entries(source, public.name) if source.is_dir() else archive_entries(source)
-    for name, stream in entries:
-        if name not in missing:
-            continue
-        file = missing[name]
-        if fault := _install(stream, name, file, folder):
-            faults[name] = fault
-        else:
-            for other in file.names:
-                del missing[other]
-    if missing:
-        file = next(iter(missing.values()))
-        fault = next(
-            (f"{name} there is not the published file: {faults[name]}" for name in faults if name in missing), None
-        )
-        raise DataError(f"{source}: {fault or f'holds no {file.name}, gzipped or not'}")
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """The folder is made if need be, and not left behind if nothing came: it would look like the data."""
+    with writing(folder):
+        new = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        yield
+    finally:
+        for place in new:
+            with suppress(OSError):  # which says that it is not empty
+                place.rmdir()
 
 
 def _wanted(public: PublicSet, folder: Path) -> list[PublicFile]:
-    """The files that are not in `folder` yet, or not as published; the folder is made if need be."""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    """The files that are not in `folder` yet, or not as published."""
     missing = []
     for file in public.files:
         path = file.find(folder)

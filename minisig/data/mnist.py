@@ -16,6 +16,7 @@ import numpy as np
 
 from minisig.data.dataset import Dataset, Split, scaled_pixels
 from minisig.data.folder import data_folder
+from minisig.data.public import MNIST
 from minisig.data.raw import pieces, reading, require_file
 from minisig.errors import DataError
 
@@ -29,7 +30,7 @@ NAMES = {
 
 def load_mnist(folder: Path | None = None) -> Dataset:
     """MNIST, or the user's own folder of IDX files with the same names."""
-    folder = folder or data_folder("mnist")
+    folder = folder or data_folder(MNIST)
     x, y, image = _images(folder, "train")
     x_test, y_test, image_test = _images(folder, "test")
     classes = int(y.max()) + 1

@@ -13,6 +13,7 @@ import numpy as np
 
 from minisig.data.dataset import PARTS, Dataset
 from minisig.data.folder import data_folder
+from minisig.data.public import PTB
 from minisig.data.raw import pieces, reading, require_file
 from minisig.data.sequences import Text, Tokens
 from minisig.errors import DataError
@@ -23,7 +24,7 @@ MOST_BYTES = 2**30  # of a text after unpacking
 
 def load_ptb(steps: int, vocabulary: int) -> Dataset:
     """Mikolov's Penn Treebank from $MINISIG_DATA/ptb or the user's cache."""
-    return load_text(data_folder("ptb"), steps, vocabulary)
+    return load_text(data_folder(PTB), steps, vocabulary)
 
 
 def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:

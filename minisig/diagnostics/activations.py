@@ -79,5 +79,5 @@ def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatis
 def _gaussian_entropy(mu: float, sigma: float) -> float:
     """H(y) of a Gaussian logit; beyond the reach of the quadrature H_B, to which it tends."""
     if not sigma > LEAST:
-        return -np.inf
+        return -np.inf if sigma <= LEAST else np.nan
     return float((entropy if max(abs(mu), sigma) <= MOST else surrogate)(mu, sigma))

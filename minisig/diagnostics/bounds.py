@@ -27,6 +27,7 @@ import numpy as np
 
 from minisig.diagnostics.spectral import spectral_norms
 from minisig.errors import UsageError
+from minisig.gradients import rows
 from minisig.initializers.inputs import Matrix
 from minisig.layers import ACTIVATIONS, RNN, Dense, Dropout
 from minisig.theory import derivative
@@ -71,8 +72,7 @@ class Bounds:
         return "alive" if end.measured < EXPLODED * start else "explodes"
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        rows = [asdict(row) for row in self.rows]
-        return [{key.rstrip("_"): value for key, value in row.items()} for row in rows]
+        return [{key.rstrip("_"): value for key, value in asdict(row).items()} for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def vanishing_bounds(trace: Trace) -> Bounds:
     recurrent = [name for name, layer in trace.layers.items() if isinstance(layer, RNN)]
     start, delta, links = _through_time(trace, recurrent[-1]) if recurrent else _through_layers(trace)
     size = float(np.linalg.norm(delta))
-    rows = [Bound(start, start, size, size, size, size)]
+    found = [Bound(start, start, size, size, size, size)]
     real = spectral = frobenius = size
     known: dict[int, tuple[float, float]] = {}
     for link in links:
@@ -102,8 +102,8 @@ def vanishing_bounds(trace: Trace) -> Bounds:
         factor = min(float(spectral_norms(link.W, link.slopes, upper=True).max()), largest * float(link.slopes.max()))
         delta = (delta * link.slopes) @ link.W.T
         real, spectral, frobenius = real * factor, spectral * largest * link.steepest, frobenius * whole * link.steepest
-        rows.append(Bound(start, link.name, float(np.linalg.norm(delta)), real, spectral, frobenius))
-    return Bounds(rows)
+        found.append(Bound(start, link.name, float(np.linalg.norm(delta)), real, spectral, frobenius))
+    return Bounds(found)
 
 
 def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
@@ -120,7 +120,7 @@ def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
         if not isinstance(layer, Dense) or names.index(after) - names.index(before) != 2:
             raise UsageError(f"bounds need dense layers between activations; {before} and {after} are joined otherwise")
         activation: Any = trace.layers[after]
-        z = host(trace.outputs[dense])[:EXAMPLES].astype(np.float64)
+        z = rows(host(trace.outputs[dense]))[:EXAMPLES].astype(np.float64)
         slope, scale = activation.slope, activation.scale
         links.append(
             Link(
@@ -130,7 +130,7 @@ def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
                 slope * scale / 4,
             )
         )
-    return hidden[-1], host(trace.deltas[hidden[-1]])[:EXAMPLES].astype(np.float64), links
+    return hidden[-1], rows(host(trace.deltas[hidden[-1]]))[:EXAMPLES].astype(np.float64), links
 
 
 def _through_time(trace: Trace, name: str) -> tuple[str, Matrix, list[Link]]:

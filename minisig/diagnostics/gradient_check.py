@@ -17,6 +17,7 @@ import numpy as np
 
 from minisig.backends import Array
 from minisig.backends.numpy import NumpyBackend
+from minisig.errors import UsageError
 from minisig.losses import softmax_cross_entropy
 from minisig.network import Network, States
 
@@ -74,6 +75,8 @@ def check_gradients(
     >>> ms.check_gradients(ms.mlp([4, 5, 4]), x, labels).error < 1e-10
     True
     """
+    if entries < 1:
+        raise UsageError(f"expected to check at least one entry of each array, got entries={entries}")
     exact = net.on(NumpyBackend("complex128"))
     point = exact.inputs(x)
 
@@ -99,7 +102,7 @@ def _worst(
 ) -> Mismatch:
     chosen = np.sort(rng.choice(w.size, size=min(entries, w.size), replace=False))
     steps = np.array([_derivative(w, np.arange(w.size) == i, loss) for i in chosen])
-    size = np.abs(steps).max() or 1.0
+    size = np.abs(steps).max() or np.abs(dw).max() or 1.0  # of a table whose rows did not all occur, all steps may be 0
     errors = np.nan_to_num(np.abs(dw.ravel()[chosen] - steps) / size, nan=np.inf)  # what is not a number is wrong
     i = int(errors.argmax())
     index = ", ".join(str(k) for k in np.unravel_index(chosen[i], w.shape))

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from minisig.data import Batch
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.bounds import Bounds, vanishing_bounds
 from minisig.diagnostics.spectral import spectral_norms
@@ -32,9 +31,9 @@ class Inspection:
         return plain
 
 
-def inspect_network(net: Network, batch: Batch) -> Inspection:
-    """One trace of the batch, and what it tells of every layer with weights."""
-    trace = net.trace(batch.x, batch.labels)
+def inspect_network(net: Network, x: Any, labels: Any) -> Inspection:
+    """One trace of the network at x, labels, and what it tells of every layer with weights."""
+    trace = net.trace(x, labels)
     norms = layer_norms(trace.gradient_norms())
     statistics = {row.name: row for row in activation_statistics(trace)}
     logits = trace.logits()

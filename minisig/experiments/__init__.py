@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from math import isfinite
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment, Figu
 from minisig.initializers import INITIALIZERS
 from minisig.layers import ACTIVATIONS
 from minisig.training.build import MODELS
-from minisig.training.config import Config
+from minisig.training.config import Config, checked_config
 
 
 def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
@@ -42,6 +42,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
             raise UsageError("the experiment is named first on the command line, it is not a setting")
         *path, last = name.split(".")
         inner, known_settings = fields, _settings_of(Config)
+        del known_settings["experiment"]
         for step in path:
             known_settings = _settings_of(known_settings.get(step))
             if known_settings and inner.get(step) is None:  # a group that was left out so far
@@ -54,10 +55,8 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     for name, value in dotted(fields):
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"{name}: expected a finite number, got {value}")
-    try:
-        config = msgspec.convert(fields, Config)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"wrong setting: {error}") from None
+    _require_known_words(fields, Config)
+    config = checked_config(fields)
     if config.data.path:  # a run must find its data wherever it is resumed
         data = replace(config.data, path=str(Path(config.data.path).absolute()))
         config = replace(config, data=data)
@@ -84,6 +83,16 @@ def _settings_of(kind: Any) -> dict[str, Any]:
         if isinstance(one, type) and issubclass(one, msgspec.Struct):
             return {field.name: field.type for field in msgspec.structs.fields(one)}
     return {}
+
+
+def _require_known_words(fields: Mapping[str, Any], kind: Any, before: str = "") -> None:
+    """Where a setting is one of a few words, say which."""
+    for name, inner in _settings_of(kind).items():
+        value = fields.get(name)
+        if get_origin(inner) is Literal and isinstance(value, str):
+            require_known(f"{before}{name}", value, get_args(inner))
+        elif isinstance(value, Mapping):
+            _require_known_words(value, inner, f"{before}{name}.")
 
 
 def dotted(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,9 +1,9 @@
 """Comparisons: every initialization over several seeds, beside the paper's numbers.
 
-A run is known by the hash of its full configuration. Its result lies in a folder of that name, which appears whole or
-not at all; so a comparison that was interrupted goes on where it stopped, and no finished run is ever repeated.
-The configuration fixes the number of BLAS threads too, on which the last bits of a matrix product depend: the table is
-the same, number for number, wherever its runs are made.
+A run is known by the hash of its full configuration, and of the user's own data. Its result lies in a folder of that
+name, which appears whole or not at all; so a comparison that was interrupted goes on with the runs that are missing,
+and no finished run is ever repeated. The configuration fixes the number of BLAS threads too, on which the last bits of
+a matrix product depend: on CPUs of one kind the table is the same, number for number, wherever its runs are made.
 """
 
 import json
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from functools import cache
+from hashlib import file_digest, sha256
 from pathlib import Path
 from statistics import mean, stdev
 from tempfile import mkdtemp
@@ -20,9 +21,9 @@ from typing import Any
 
 import msgspec
 
-from minisig.errors import DataError, MinisigError, UsageError, require_known, writing
+from minisig.errors import DataError, MinisigError, OutOfMemory, UsageError, require_known, writing
 from minisig.experiments import EXPERIMENTS, configure, inits_of, paper_figure
-from minisig.experiments.executors import Place, completed
+from minisig.experiments.executors import Place, completed, given_up
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
 from minisig.training.build import OF_ONE_MODEL
@@ -39,10 +40,11 @@ class Job:
 
     row: str
     config: Config
+    data: str = ""  # the hash of the user's own, which may change under the same path
 
     @property
     def folder(self) -> str:
-        known_by = sha256(msgspec.json.encode(self.config)).hexdigest()[:16]
+        known_by = sha256(msgspec.json.encode(self.config) + self.data.encode()).hexdigest()[:16]
         return f"{self.row}-seed{self.config.seed}-{known_by}"
 
 
@@ -111,7 +113,7 @@ class Comparison:
 def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> list[Job]:
     """The runs of a comparison. A row is an initialization, or one of the experiment's own such as lstm."""
     require_known("experiment", experiment, EXPERIMENTS)
-    known = EXPERIMENTS[experiment]
+    known, content = EXPERIMENTS[experiment], cache(_content)
     jobs = []
     for row in dict.fromkeys(rows):
         require_known("init", row, [*INITIALIZERS, *known.rows])
@@ -121,8 +123,22 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
         model = own.get("network.model")
         foreign = [f"network.{name}" for name, owner in OF_ONE_MODEL.items() if model not in (None, owner)]
         taken = {name: value for name, value in settings.items() if name not in foreign}
-        jobs += [Job(row, configure(experiment, {**taken, **own, "seed": seed})) for seed in range(seeds)]
+        configs = [configure(experiment, {**taken, **own, "seed": seed}) for seed in range(seeds)]
+        jobs += [Job(row, config, content(config.data.path)) for config in configs]
     return jobs
+
+
+def _content(path: str | None) -> str:
+    """A hash of the user's own data; none of what cannot be read here, but perhaps by a cluster's workers."""
+    files = [] if path is None else sorted(file for file in (Path(path), *Path(path).glob("*")) if file.is_file())
+    known_by = sha256()
+    try:
+        for file in files:
+            with file.open("rb") as content:
+                known_by.update(file_digest(content, "sha256").digest())
+    except OSError:
+        return ""
+    return known_by.hexdigest() if files else ""
 
 
 def every_row(experiment: str, model: str | None) -> list[str]:
@@ -148,7 +164,7 @@ def train(config: bytes, watch: Watch | None = None) -> tuple[dict[str, Any], li
         if watch:
             watch(record)
 
-    return jsonable(run(wanted, watch=keep)), metrics
+    return jsonable(run(wanted, watch=keep, stop=given_up())), metrics
 
 
 def compare(
@@ -204,6 +220,8 @@ def _outcome(job: Job, future: Future[Any]) -> Result | MinisigError:
         if metric in result.summary:
             return result
         return UsageError(f"{job.config.experiment} compares {metric}, which {job.config.data.source} does not give")
+    if isinstance(error, MemoryError):
+        return OutOfMemory()
     if isinstance(error, Exception):
         return error if isinstance(error, MinisigError) else MinisigError(f"{type(error).__name__}: {error}")
     raise error

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +21,7 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 from minisig import __version__
-from minisig.errors import MinisigError
+from minisig.errors import MinisigError, UsageError
 
 Job = TypeVar("Job")
 Place = Callable[[], AbstractContextManager[Executor]]
@@ -80,11 +81,12 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
     except ImportError:
         raise MinisigError("--scheduler needs Dask: pip install 'minisig[cluster]'") from None
     connect: Any = distributed.Client
+    address = _address(scheduler)
     try:
-        client = connect(_address(scheduler), timeout=SECONDS_TO_CONNECT, set_as_default=False)
+        client = connect(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise MinisigError(f"no Dask scheduler at {scheduler}: {error or type(error).__name__}") from None
-    with client:
+    with _quiet(), client:
         _require_same_version(client)
         if gpu and not any(client.run(_has_gpu).values()):
             raise MinisigError(
@@ -98,6 +100,30 @@ def cluster(scheduler: str, *, gpu: bool) -> Iterator[Executor]:
         except BaseException:
             executor.shutdown(wait=False)
             raise
+
+
+def given_up() -> Callable[[], int | None] | None:
+    """On a Dask worker, what gives SIGTERM once nobody waits for its run any more; None elsewhere."""
+    try:
+        worker = sys.modules["distributed"].get_worker()
+    except (KeyError, ValueError):  # not imported, or imported by a client
+        return None
+    key, tasks = worker.get_current_task(), worker.state.tasks
+    return lambda: None if key in tasks and tasks[key].state != "cancelled" else signal.SIGTERM
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What Dask logs, tracebacks among it, is of its own insides; what matters of it comes as an exception."""
+    names = [name for name in logging.Logger.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 @contextmanager
@@ -138,11 +164,11 @@ def _address(scheduler: str) -> str:
             with Path(scheduler).open("rb") as file:
                 scheduler = json.loads(file.read(MOST_BYTES))["address"]
         except OSError as error:
-            raise MinisigError(f"{scheduler}: cannot be read as a scheduler file: {error.strerror or error}") from None
+            raise UsageError(f"{scheduler}: cannot be read as a scheduler file: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError):
-            raise MinisigError(f"{scheduler}: not a scheduler file; start one with 'dask scheduler'") from None
+            raise UsageError(f"{scheduler}: not a scheduler file; start one with 'dask scheduler'") from None
     if not re.fullmatch(r"((tcp|tls|ucxx?|wss?)://)?([^:\s]+|\[[0-9a-fA-F:.%\w]+\]):\d{1,5}", str(scheduler)):
-        raise MinisigError(f"{str(scheduler)[:100]}: not an address such as tcp://host:8786, nor a scheduler file")
+        raise UsageError(f"{str(scheduler)[:100]}: not an address such as tcp://host:8786, nor a scheduler file")
     return scheduler
 
 

@@ -27,7 +27,7 @@ from minisig.initializers.account import Account, account_for
 from minisig.initializers.draws import DRAWS, zero_bias
 from minisig.initializers.ellipse import project
 from minisig.initializers.ep import EP, ep
-from minisig.initializers.inputs import Activation, Inputs, Target, Weights
+from minisig.initializers.inputs import Activation, Inputs, Target, Weights, checked_sizes
 from minisig.initializers.lsuv import lsuv
 from minisig.initializers.recurrent import RecurrentOptions, initialize_recurrent
 from minisig.plugins import Table
@@ -45,19 +45,21 @@ INITIALIZERS: Table[Initializer] = Table(
 
 
 def initialize(
-    init: str, sizes: Sequence[int], rng: Generator, inputs: Inputs | None, activation: Activation
+    init: str, sizes: Sequence[int], rng: int | Generator, inputs: Inputs | None, activation: Activation
 ) -> tuple[Weights, Account]:
     """Weights for layers sizes[0] → sizes[1] → …, each drawn from its own child of `rng`, and their account.
 
     Without inputs, mean 0 and variance 1 are assumed.
     """
     require_known("init", init, INITIALIZERS)
-    if len(sizes) < 2 or min(sizes) < 1:
-        raise UsageError(f"a network needs at least an input and an output size, all positive; got {list(sizes)}")
+    sizes = checked_sizes(sizes)
+    if len(sizes) < 2:
+        raise UsageError(f"a network needs at least an input and an output size, got {sizes}")
     inputs = inputs or Inputs.standard(sizes[0])
     if inputs.mean.shape != (sizes[0],):
         raise UsageError(f"the network takes {sizes[0]} inputs, the data have {len(inputs.mean)}")
-    result = INITIALIZERS[init](sizes, rng.spawn(len(sizes) - 1), inputs, activation)
+    rngs = np.random.default_rng(rng).spawn(len(sizes) - 1)
+    result = INITIALIZERS[init](sizes, rngs, inputs, activation)
     weights, target = _checked(init, result, sizes)
     return weights, account_for(init, weights, inputs, activation, target)
 

@@ -9,6 +9,9 @@ from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weig
 from minisig.theory import output_mean, output_variance
 from minisig.theory.moments import LEAST, MOST
 
+AT_A_TIME = 16  # neurons, to bound the memory of the quadrature
+STEEP = 1e3  # deviation of a logit beyond which hardly an activity lies between 0 and 1
+
 
 @dataclass(frozen=True)
 class LayerAccount:
@@ -87,7 +90,19 @@ def _predicted(weights: Weights, inputs: Inputs, activation: Activation) -> list
     for W, b in weights:
         mu, sigma2 = mean @ W + b, variance @ W**2
         statistics.append((mu, sigma2))
-        u = np.clip(activation.slope * mu, -MOST, MOST), np.clip(activation.slope * np.sqrt(sigma2), LEAST, MOST)
-        mean = activation.centre + activation.scale * (output_mean(*u) - 0.5)
-        variance = activation.scale**2 * output_variance(*u)
+        u = activation.slope * mu, activation.slope * np.sqrt(sigma2)
+        moments = [_activity(*(part[i : i + AT_A_TIME] for part in u)) for i in range(0, len(mu), AT_A_TIME)]
+        y_mean, y_variance = (np.concatenate(part) for part in zip(*moments, strict=True))
+        mean = activation.centre + activation.scale * (y_mean - 0.5)
+        variance = activation.scale**2 * y_variance
     return statistics
+
+
+def _activity(mu: Matrix, sigma: Matrix) -> tuple[Matrix, Matrix]:
+    """Mean and variance of sigmoids whose logits have these moments, which may be any numbers.
+
+    Of steep ones only μ/σ counts.
+    """
+    flatter = np.maximum(sigma / STEEP, 1.0)
+    u = np.clip(mu / flatter, -MOST, MOST), np.maximum(sigma / flatter, LEAST)
+    return output_mean(*u), output_variance(*u)

@@ -1,6 +1,8 @@
 """What an initializer is told (the inputs' means and variances, a sample, the activation) and what it aims at."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import index
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +52,17 @@ class Target:
     std: float | None = None
 
 
+def checked_sizes(sizes: Iterable[int]) -> list[int]:
+    """Sizes of layers, which anybody may have given."""
+    try:
+        found = [index(n) for n in sizes]
+    except TypeError:
+        found = []
+    if not found or min(found) < 1:
+        raise UsageError(f"expected the sizes of layers as positive whole numbers, such as [64, 10], got {sizes!r}")
+    return found
+
+
 def activate(z: Matrix, activation: Activation) -> Matrix:
     g: Matrix = expit(activation.slope * z)
     return activation.centre + activation.scale * (g - 0.5)
@@ -64,14 +77,22 @@ class Inputs:
     @classmethod
     def measured(cls, x: NDArray[np.floating]) -> "Inputs":
         """From data x (N, n)."""
+        x = np.asarray(x)
         if x.ndim != 2 or not len(x):
             raise UsageError(
                 f"expected data x (N, n), a row for each example, got shape {x.shape}; reshape images to rows"
             )
-        mean = x.mean(axis=0, dtype=np.float64)
-        variance = np.zeros_like(mean)
-        for start in range(0, len(x), SAMPLE):  # in pieces: a float64 copy of all of MNIST takes 300 MB
-            variance += ((x[start : start + SAMPLE] - mean) ** 2).sum(axis=0)
+        with np.errstate(all="ignore"):  # what is not finite is named below
+            mean = x.mean(axis=0, dtype=np.float64)
+            variance = np.zeros_like(mean)
+            for start in range(0, len(x), SAMPLE):  # in pieces: a float64 copy of all of MNIST takes 300 MB
+                variance += ((x[start : start + SAMPLE] - mean) ** 2).sum(axis=0)
+        if (wrong := np.flatnonzero(~np.isfinite(variance))).size:
+            more = f" and {wrong.size - 1} more" if wrong.size > 1 else ""
+            raise UsageError(
+                f"the data hold NaN, infinity or numbers too large in column {wrong[0]}{more}: remove or replace them"
+            )
+        variance[(x == x[0]).all(axis=0)] = 0.0  # exactly: of a constant 0.1 the mean is off by rounding
         return cls(mean, variance / len(x), np.asarray(x[:SAMPLE], dtype=np.float64))
 
     @classmethod

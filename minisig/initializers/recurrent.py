@@ -1,7 +1,8 @@
 """Initializations of recurrent networks: embedding → sigmoid RNN or LSTM → softmax layer.
 
     lecun glorot ortho      Wx, Wh and the output weights drawn by their own sizes, biases zero
-    lsuv                    orthonormal; Wx and Wh of a layer scaled together until its logits have variance 1
+    lsuv                    orthonormal; Wx and Wh of a layer scaled together until its logits have variance 1, or in
+                            vain for 20 rounds, which may be with fewer than four units
     EP, mode "recurrent"    columns of Wh at the radius σ/√k (paper, section V); the inputs add a small part to the
                             logits, of deviation `input_rms` over the vocabulary
     EP, mode "joint"        the logit's variance σ² split evenly between inputs and state (theorem 1 speaks of the
@@ -20,13 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import expit
 
 from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import DRAWS, orthogonal, uniform
 from minisig.initializers.ep import EP, ep_activities, ep_layer, on_ellipse
-from minisig.initializers.inputs import SAMPLE, SIGMOID, Activation, Inputs, Matrix, Target
+from minisig.initializers.inputs import SAMPLE, SIGMOID, Activation, Inputs, Matrix, Target, activate, checked_sizes
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
 
@@ -40,6 +40,11 @@ class RecurrentOptions:
     radius: float | None = None  # of Wh's columns under EP; None for what the mode says (5.16 in "recurrent")
     input_rms: float = 0.1
     forget_bias: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_known("EP mode", self.mode, MODES)
+        if not (self.input_rms > 0 and (self.radius is None or self.radius > 0)):
+            raise UsageError(f"expected a positive radius and input_rms, got {self.radius} and {self.input_rms}")
 
 
 def initialize_recurrent(
@@ -56,9 +61,9 @@ def initialize_recurrent(
     options = options or RecurrentOptions()
     known = DRAWS if model == "lstm" else [*EP, "lsuv", *DRAWS]
     require_known("init for an LSTM" if model == "lstm" else "init", init, known)
-    require_known("EP mode", options.mode, MODES)
-    if vocabulary < 2 or not hidden or min(hidden) < 1:
-        raise UsageError(f"expected at least two tokens and one hidden layer, got {vocabulary} and {list(hidden)}")
+    hidden = checked_sizes(hidden)
+    if vocabulary < 2:
+        raise UsageError(f"expected a vocabulary of at least two tokens, got {vocabulary}")
     children = iter(rng.spawn(2 + 2 * len(hidden)))
     E = uniform(vocabulary, hidden[0], next(children))
     sample = np.arange(min(vocabulary, SAMPLE)).reshape(1, -1) if tokens is None else np.asarray(tokens)
@@ -81,7 +86,7 @@ def initialize_recurrent(
             weights[f"lstm{i}"] = _lstm_cell(init, ([hidden[0], *hidden][i], H), rngs, options.forget_bias)
             continue
         cell, target = _rnn_cell(init, x, inputs if i == 0 else None, H, rngs, options)
-        z, x = _unroll(x, cell)
+        z, x = unroll(x, cell, SIGMOID)
         weights[f"rnn{i}"] = cell
         rows.append(_row(f"rnn{i}", (len(cell["Wx"]) + H, H), target, z))
     output, target = _output(init, x, (hidden[-1], vocabulary), next(children))
@@ -103,13 +108,13 @@ def _shares(frequencies: Matrix, vocabulary: int) -> Matrix:
     return shares
 
 
-def _unroll(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
-    """Logits and states (T, B, H) of a sigmoid RNN over inputs x (T, B, n), in float64."""
-    z, h = x @ cell["Wx"] + cell["b"], np.full((x.shape[1], len(cell["Wh"])), SIGMOID.centre)
+def unroll(x: Matrix, cell: Params, activation: Activation) -> tuple[Matrix, Matrix]:
+    """Logits and states (T, B, H) of an RNN over inputs x (T, B, n), in float64."""
+    z, h = x @ cell["Wx"] + cell["b"], np.full((x.shape[1], len(cell["Wh"])), activation.centre)
     states = np.empty_like(z)
     for t in range(len(x)):
         z[t] += h @ cell["Wh"]
-        states[t] = h = expit(z[t])
+        states[t] = h = activate(z[t], activation)
     return z, states
 
 
@@ -128,7 +133,7 @@ def _rnn_cell(
     cell = {"Wx": draw(n, H, rngs[0]), "Wh": draw(H, H, rngs[1]), "b": np.zeros(H)}
     if init == "lsuv":
         for _ in range(MOST_ROUNDS):
-            variance = _unroll(x, cell)[0].var()
+            variance = unroll(x, cell, SIGMOID)[0].var()
             if variance == 0 or abs(variance - 1) < TOLERANCE:
                 break
             cell["Wx"] /= np.sqrt(variance)

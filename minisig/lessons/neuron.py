@@ -48,14 +48,14 @@ def draw(z: Any, sigmas: Any, measured: Any) -> Any:
     for sigma, colour in ((0.5, PALETTE[0]), (theory.best_sigma(), PALETTE[2]), (6.0, PALETTE[5])):
         outputs.hist(expit(sigma * z), bins=100, range=(0, 1), density=True, color=colour, alpha=0.3)
         outputs.plot(y, theory.density(y, 0, sigma), color=colour, label=f"σ = {sigma:.3g}")
-    outputs.set(xlabel="y", ylabel="p(y)", ylim=(0, 4), title="output: draws and density")
+    outputs.set(xlabel="y", ylabel="p(y)", ylim=(0, 5), title="output: draws and density")
     outputs.legend(loc="upper center")
     information.plot(s, theory.surrogate(0, s), color=PALETTE[1], label="upper bound $H_B$")
     information.plot(s, theory.entropy(0, s), color="black", label="entropy H(y)")
     information.plot(s, theory.surrogate(0, s) - 2 * np.log(2), "--", color=PALETTE[1], label="$H_B$ − 2 ln 2")
     information.plot(sigmas, measured, "o", color=PALETTE[0], label="measured")
     information.set(xlabel="deviation of the logit, σ", ylabel="nats", title="what comes through")
-    information.legend()
+    information.legend(loc="lower left")
     return figure
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Styles = Mapping[str, tuple[str, str]]  # colour and dash of what a name stands 
 MOST_POINTS = 1000  # of a curve …
 ALL_POINTS = 60_000  # … and of all curves of a chart
 MOST_LAYERS = 300
+LETTERS = 30  # of a name beside an axis, where a longer one goes on in the next line
 DASHES = ("solid", "dash", "dot")  # one after the other when all colours are in use
 NUMBERS = {"tickformat": "~g", "automargin": True}  # axes of them, logarithmic or not
 ITERATIONS = {"title": {"text": "iteration"}, "type": "linear", "tickformat": ","}
@@ -124,6 +126,7 @@ def results_chart(
 ) -> Chart:
     """Every run's result, a line for each kind, and the paper's mean."""
     places = {name: place for place, name in enumerate(values)}
+    names = [wrap(name, LETTERS) for name in places]
     traces = [
         {
             "type": "scatter",
@@ -155,11 +158,11 @@ def results_chart(
             "xaxis": {"title": {"text": unit}, "type": "linear"} | NUMBERS,
             "yaxis": {
                 "tickvals": list(places.values()),
-                "ticktext": [plain(name, 30) for name in places],
+                "ticktext": ["<br>".join(map(plain, lines)) for lines in names],
                 "range": [len(values) - 0.5, -0.5],
                 "automargin": True,
             },
-            "height": 120 + 34 * len(values),
+            "height": 120 + max(34, 17 * max(map(len, names))) * len(values),
         },
     }
 
@@ -210,7 +213,7 @@ def by_depth(networks: Iterable[Iterable[str]]) -> list[str]:
     return sorted(depths, key=depths.__getitem__)
 
 
-def plain(text: str, most: int = 60) -> str:
+def plain(text: str, most: int = 90) -> str:
     """Text that plotly shows as it is, what looks like markup included; the start of a long one."""
     return cropped(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

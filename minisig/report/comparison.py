@@ -1,10 +1,12 @@
 """A comparison as a table: for a terminal, as Markdown, as CSV, as JSON."""
 
 import csv
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
 from minisig.experiments.compare import Comparison, Row
+from minisig.report.summary import BASELINES
 from minisig.report.tables import columns, network
 
 UNITS = {"test_error": "test error %", "test_perplexity": "test perplexity"}
@@ -17,10 +19,10 @@ def comparison_text(comparison: Comparison) -> str:
         network(config, init=False),
         f"{UNITS[comparison.metric]}, mean ± deviation over {seeds} of {config.iterations:,} iterations",
         "",
-        columns([("", "here", "paper", "difference"), *(cells(row) for row in comparison.rows)]),
+        columns([("", "here", "paper", "difference"), *cells(comparison.rows)]),
     ]
     if comparison.baselines:
-        lines += ["", *(f"{name} {value:.4g}" for name, value in comparison.baselines.items())]
+        lines += ["", *(f"{BASELINES.get(name, name)} {value:.4g}" for name, value in comparison.baselines.items())]
     for row in comparison.rows:
         lines += [f"failed: {row.name}, seed {seed}: {error}" for seed, error in row.failures.items()]
     return "\n".join(lines)
@@ -28,8 +30,8 @@ def comparison_text(comparison: Comparison) -> str:
 
 def comparison_markdown(comparison: Comparison) -> str:
     lines = [f"| {UNITS[comparison.metric]} | here | paper | difference |", "| --- | --- | --- | --- |"]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in comparison.rows]
-    lines += [f"| {name} | {value:.4g} | – | – |" for name, value in comparison.baselines.items()]
+    lines += ["| " + " | ".join(row) + " |" for row in cells(comparison.rows)]
+    lines += [f"| {BASELINES.get(name, name)} | {value:.4g} | – | – |" for name, value in comparison.baselines.items()]
     return "\n".join(lines)
 
 
@@ -69,10 +71,14 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def cells(row: Row) -> tuple[str, str, str, str]:
-    """A row's name, mean ± deviation here, the paper's, and the difference."""
-    size = row.paper[0] if row.paper else row.mean or 0.0
-    digits = 2 if row.metric == "test_error" else 3 if size < 10 else 1
+def cells(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
+    """Every row's name, mean ± deviation here, the paper's, and the difference, all with the same digits."""
+    sizes = [row.paper[0] if row.paper else row.mean for row in rows]
+    smallest = min((size for size in sizes if size is not None), default=0.0)  # the one that needs the most
+    return [_cells(row, 2 if row.metric == "test_error" else 3 if smallest < 10 else 1) for row in rows]
+
+
+def _cells(row: Row, digits: int) -> tuple[str, str, str, str]:
     here = "–" if row.mean is None else f"{row.mean:.{digits}f}"
     if len(row.values) > 1:
         here += f" ± {row.std:.{digits}f}"

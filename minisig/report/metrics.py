@@ -16,6 +16,10 @@ Norms = dict[str, Annotated[float, msgspec.Meta(ge=0)] | None]
 SCALARS = ("train_loss", "valid_loss", "valid_error", "valid_recall")
 
 
+class NothingLogged(DataError):
+    """A run has only just begun, or was killed before its first iteration was logged."""
+
+
 class Line(msgspec.Struct, frozen=True):
     """What a report uses of a record; None for a number that was not finite."""
 
@@ -52,6 +56,8 @@ def read_metrics(path: Path) -> Metrics:
     """All whole lines; the last may be one that a run is writing just now, or was when it was killed."""
     content = read_file(path)
     end = content.rfind(b"\n") + 1
+    if not end:
+        raise NothingLogged(f"{path.parent} has not logged anything yet: there is no iteration in its {path.name}")
     decoder = msgspec.json.Decoder(Line)
     lines: list[Line] = []
     layers: list[str] = []
@@ -64,7 +70,7 @@ def read_metrics(path: Path) -> Metrics:
         if _layers(line) != layers or (lines and line.iteration <= lines[-1].iteration):
             raise DataError(f"{path}, line {number}: its layers, or its iteration, do not follow the line before")
         lines.append(line)
-    if not lines or not lines[0].gradient_norm or lines[0].activation_mean.keys() != lines[0].activation_std.keys():
+    if not lines[0].gradient_norm or lines[0].activation_mean.keys() != lines[0].activation_std.keys():
         raise DataError(f"{path}: no iteration with its layers is logged in it")
     scalars = {name: np.array([getattr(line, name) for line in lines], dtype=float) for name in SCALARS}
     return Metrics(

@@ -16,7 +16,7 @@ from minisig import __version__
 from minisig.errors import MinisigError, printable, writing
 from minisig.jsonable import jsonable
 from minisig.report.palette import PALETTE
-from minisig.report.runs import Run, read_paths
+from minisig.report.runs import Run, Tell, read_paths
 from minisig.report.sections import Section, section
 from minisig.training.files import write_file
 
@@ -30,17 +30,19 @@ def can_report() -> bool:
     return bool(find_spec("plotly") and find_spec("jinja2"))
 
 
-def write_report(paths: Sequence[Path], out: Path, repeat: Repeat) -> int:
-    """Report on the runs in these folders, which are runs or comparisons; how many there were."""
-    runs, failures = read_paths(paths)
-    experiments = dict.fromkeys(run.config.experiment for run in runs)
+def write_report(paths: Sequence[Path], out: Path, repeat: Repeat, tell: Tell = lambda line: None) -> int:
+    """Report on the runs in these folders, which are runs, comparisons or hold them; how many there were.
+
+    `tell` is told of every run that was left out.
+    """
+    runs, failures = read_paths(paths, tell)
     sections = [
         section(
-            [run for run in runs if run.config.experiment == experiment],
-            [failure for failure in failures if failure.experiment == experiment],
+            [run for run in runs if run.task == task],
+            [failure for failure in failures if failure.task == task],
             repeat,
         )
-        for experiment in experiments
+        for task in dict.fromkeys(run.task for run in runs)
     ]
     content = render(sections).encode("utf-8", errors="replace")
     with writing(out):

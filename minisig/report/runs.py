@@ -1,7 +1,7 @@
 """The runs that a report is about, read from their folders as if anybody could have put them there."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,18 @@ import msgspec
 
 from minisig.errors import DataError, printable
 from minisig.experiments import EXPERIMENTS, PAPER_INITS, settings
-from minisig.report.metrics import Metrics, read_metrics
-from minisig.report.tables import cropped
+from minisig.report.metrics import Metrics, NothingLogged, read_metrics
+from minisig.report.tables import cropped, setting
 from minisig.training.config import Config
 from minisig.training.files import read_config, read_file
 from minisig.training.folder import RunFolder
 
 NOT_COMPARED = ("seed", "threads")  # settings in which runs of one kind may differ
-LONGEST = 80  # characters of a name
+SAME_DATA = ("path", "source", "delay", "vocabulary")  # of the data: results on others do not compare
+LONGEST, LONGEST_VALUE = 80, 24  # characters of a name, and of a setting in it
 COMPARED = re.compile(r"(?P<row>.+)-seed(?P<seed>\d+)-[0-9a-f]{16}")  # a run of a comparison
+Task = tuple[str, ...]
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,21 @@ class Run:
     metrics: Metrics
     path: Path
 
+    @property
+    def task(self) -> Task:
+        """The experiment and its data: only results of the same task can be ranked."""
+        return self.config.experiment, *(str(getattr(self.config.data, name) or "") for name in SAME_DATA)
+
+    @property
+    def written(self) -> tuple[bool, int]:
+        """Whether it has finished, and when, or when it last logged; the greatest is the last."""
+        done = self.summary is not None
+        return done, (self.path / ("summary.json" if done else "metrics.jsonl")).stat().st_mtime_ns
+
 
 @dataclass(frozen=True)
 class Failure:
-    experiment: str
+    task: Task
     row: str
     seed: str
     message: str
@@ -50,8 +64,11 @@ class FailedRows(msgspec.Struct, frozen=True):
     rows: list[FailedRow]
 
 
-def read_paths(paths: Iterable[Path]) -> tuple[list[Run], list[Failure]]:
-    """All runs in these folders, of which each is a run, a comparison or a folder of runs; each run once."""
+def read_paths(paths: Iterable[Path], tell: Tell = lambda line: None) -> tuple[list[Run], list[Failure]]:
+    """All runs in these folders, of which each is a run, a comparison or a folder of both; each run once.
+
+    In a folder a run that has not logged anything yet is left out, and `tell` is told.
+    """
     runs: dict[Path, Run] = {}
     failures: list[Failure] = []
     for path in paths:
@@ -59,27 +76,54 @@ def read_paths(paths: Iterable[Path]) -> tuple[list[Run], list[Failure]]:
             config = read_config(path)
             found = [_read(path, config, _row(config))]
         else:
-            found = list(_runs_in(path))
-            failures += _failures(path)
+            found, failed, silent = _read_all(path)
+            if not found and silent:
+                raise silent[0]
+            failures += failed
+            for error in silent:
+                tell(f"left out: {error}")
         if not found:
-            raise DataError(f"no run or comparison in {path}: there is no config.json in it, nor in a folder in it")
+            raise DataError(
+                f"no run or comparison in {path}: there is no config.json in it, nor in a folder in it or one in that"
+            )
         runs |= {run.path.resolve(): run for run in found}
-    return sorted(runs.values(), key=_place), failures
+    return sorted(runs.values(), key=_place), list(dict.fromkeys(failures))
+
+
+def once(runs: Sequence[Run]) -> list[Run]:
+    """Of runs that do not even differ in the seed the last to finish: the others tell nothing new."""
+    last = {(*_kind(run), run.config.seed): run for run in sorted(runs, key=lambda run: run.written)}
+    kept = {run.path for run in last.values()}
+    return [run for run in runs if run.path in kept]
 
 
 def kinds(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Runs that differ in nothing but the seed, under a name that tells them from the others."""
     found: dict[tuple[str, bytes], list[Run]] = {}
     for run in runs:
-        found.setdefault((run.row, msgspec.json.encode(_compared(run.config))), []).append(run)
+        found.setdefault(_kind(run), []).append(run)
     compared = {kind: _compared(members[0].config) for kind, members in found.items()}
+    told = _told(compared)
     named: dict[str, list[Run]] = {}
     for kind, members in found.items():
-        own, alike = compared[kind], [other for (row, _), other in compared.items() if row == kind[0]]
-        differ = [f"{name} {value}" for name, value in own.items() if any(other.get(name) != value for other in alike)]
-        label = cropped(printable(", ".join([kind[0], *differ])), LONGEST)
+        own = compared[kind]
+        words = [kind[0], *(f"{name} {setting(own[name], LONGEST_VALUE)}" for name in told if name in own)]
+        label = cropped(printable(", ".join(words)), LONGEST)
         named[label if label not in named else f"{label} ({len(named) + 1})"] = members
     return named
+
+
+def _kind(run: Run) -> tuple[str, bytes]:
+    return run.row, msgspec.json.encode(_compared(run.config))
+
+
+def _told(compared: Mapping[tuple[str, bytes], Mapping[str, Any]]) -> list[str]:
+    """The settings in which kinds of the same row differ, which are named with every row then."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for (row, _), own in compared.items():
+        rows.setdefault(row, []).append(own)
+    names = dict.fromkeys(name for own in compared.values() for name in own)
+    return [name for name in names if any(len({str(own.get(name)) for own in row}) > 1 for row in rows.values())]
 
 
 def _compared(config: Config) -> dict[str, Any]:
@@ -89,39 +133,61 @@ def _compared(config: Config) -> dict[str, Any]:
 def _row(config: Config) -> str:
     own, known = settings(config), EXPERIMENTS.get(config.experiment)
     for name, wanted in known.rows.items() if known else ():
-        if all(own.get(setting) == value for setting, value in wanted.items()):
+        if all(own.get(field) == value for field, value in wanted.items()):
             return name
     return config.network.init
 
 
-def _place(run: Run) -> tuple[str, int, str, int]:
+def _place(run: Run) -> tuple[Task, int, str, int]:
     """The order of the paper's tables, then what else there is."""
     known = EXPERIMENTS.get(run.config.experiment)
     rows = [*PAPER_INITS, *(known.rows if known else ())]
-    return run.config.experiment, rows.index(run.row) if run.row in rows else len(rows), run.row, run.config.seed
+    return run.task, rows.index(run.row) if run.row in rows else len(rows), run.row, run.config.seed
 
 
-def _runs_in(folder: Path) -> Iterator[Run]:
-    """The runs in a folder, a comparison's or any other."""
+def _read_all(folder: Path) -> tuple[list[Run], list[Failure], list[NothingLogged]]:
+    """The runs in a folder and in the comparisons in it, what failed there, and runs that have logged nothing yet."""
+    runs: list[Run] = []
+    failures: list[Failure] = []
+    silent: list[NothingLogged] = []
+    for place in (folder, *(path for path, is_run in _folders(folder).items() if not is_run)):
+        found = []
+        for path in (path for path, is_run in _folders(place).items() if is_run):
+            try:
+                found.append(_read_named(path))
+            except NothingLogged as error:
+                if (path / "summary.json").exists():  # its log is lost
+                    raise
+                silent.append(error)
+        runs += found
+        failures += _failures(place, found)
+    return runs, failures, silent
+
+
+def _folders(folder: Path) -> dict[Path, bool]:
+    """The folders in a folder, but for those that are being written, and whether each is a run."""
     try:
-        paths = sorted(path for path in folder.iterdir() if (path / "config.json").is_file())
+        paths = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        return {path: (path / "config.json").is_file() for path in paths}
     except OSError as error:
         raise DataError(f"no run or comparison in {folder}: {error.strerror or error}") from None
-    for path in paths:
-        if path.name.startswith("."):  # being written
-            continue
-        config = read_config(path)
-        named = COMPARED.fullmatch(path.name)
-        row, seed = (named["row"], int(named["seed"])) if named else (_row(config), config.seed)
-        if row not in (config.network.init, _row(config)) or seed != config.seed:
-            raise DataError(
-                f"{path}: its config.json is that of {_row(config)}, seed {config.seed}, not that of the run it is "
-                f"named after; leave this folder out"
-            )
-        yield _read(path, config, row)
 
 
-def _failures(folder: Path) -> list[Failure]:
+def _read_named(path: Path) -> Run:
+    """A run that may be a comparison's, by the name of its folder."""
+    config = read_config(path)
+    named = COMPARED.fullmatch(path.name)
+    row, seed = (named["row"], int(named["seed"])) if named else (_row(config), config.seed)
+    if row not in (config.network.init, _row(config)) or seed != config.seed:
+        raise DataError(
+            f"{path}: its config.json is that of {_row(config)}, seed {config.seed}, not that of the run it is "
+            f"named after; leave this folder out"
+        )
+    return _read(path, config, row)
+
+
+def _failures(folder: Path, runs: Iterable[Run]) -> list[Failure]:
+    """What comparison.json tells; it is about the last of the comparisons that were made in the folder."""
     path = folder / "comparison.json"
     if not path.is_file():
         return []
@@ -129,11 +195,11 @@ def _failures(folder: Path) -> list[Failure]:
         content = msgspec.json.decode(read_file(path), type=FailedRows)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
-    return [
-        Failure(content.experiment, row.init, seed, message)
-        for row in content.rows
-        for seed, message in row.failed.items()
-    ]
+    compared = [run for run in runs if run.config.experiment == content.experiment]
+    if not compared:
+        return []
+    task = max(compared, key=lambda run: run.written).task
+    return [Failure(task, row.init, seed, message) for row in content.rows for seed, message in row.failed.items()]
 
 
 def _read(path: Path, config: Config, row: str) -> Run:
@@ -144,4 +210,7 @@ def _read(path: Path, config: Config, row: str) -> Run:
         summary = {name: value for name, value in summary.items() if value is not None}
         if not summary.keys() & {"test_error", "test_perplexity"} or not summary["layers"]:
             raise DataError(f"{path / 'summary.json'}: has no result, or no layers")
-    return Run(row, config, summary, read_metrics(path / "metrics.jsonl"), path)
+    log = path / "metrics.jsonl"
+    if summary is None and not log.exists():
+        raise NothingLogged(f"{path} has not logged anything yet: there is no {log.name} in it")
+    return Run(row, config, summary, read_metrics(log), path)

@@ -26,8 +26,9 @@ from minisig.report.charts import (
 )
 from minisig.report.comparison import UNITS, cells
 from minisig.report.layers import heat_chart, profile, profile_tables, room
-from minisig.report.runs import Failure, Run, kinds
-from minisig.report.tables import Table, cropped, network, number
+from minisig.report.runs import SAME_DATA, Failure, Run, kinds, once
+from minisig.report.summary import BASELINES
+from minisig.report.tables import Table, cropped, network, number, setting, subject
 from minisig.report.thinning import spread
 from minisig.report.verdicts import comparison_verdict, run_verdict
 
@@ -67,10 +68,11 @@ class Section:
 def section(
     runs: Sequence[Run], failures: Sequence[Failure], repeat: Callable[[Sequence[Run]], Sequence[str]]
 ) -> Section:
-    """Of runs of the same experiment; `repeat` gives the commands that would make them again."""
+    """Of runs of the same task; `repeat` gives the commands that would make them again."""
+    every, runs = runs, once(runs)
     found = kinds(runs)
     one = runs[0]
-    experiment = cropped(one.config.experiment, LONGEST)
+    task = cropped(_task(one), LONGEST)
     looks = styles(PARTS.values() if len(runs) == 1 else found)
     columns, frames = room(runs)
     profiles = [
@@ -85,30 +87,39 @@ def section(
         "tables": profile_tables(profiles[0]),
         "configuration": _configuration(runs),
         "commands": repeat(runs),
-        "notes": _notes(runs, columns, frames),
+        "notes": _notes(runs, columns, frames) + _repeated(every, runs),
         "failures": [f"{failure.row}, seed {failure.seed}: {failure.message}" for failure in failures],
     }
     if len(runs) == 1:
         views = _losses(one, looks)
         shown = [style for style in looks if any(style in _drawn(view) for view in views)]
         common["styles"] = {name: looks[name] for name in shown}
-        heading = f"{experiment}, {cropped(one.row, LONGEST)}, seed {one.config.seed}"
+        heading = f"{task}, {cropped(one.row, LONGEST)}, seed {one.config.seed}"
         return Section(
             heading, cropped(network(one.config), LONGEST), run_verdict(one), _facts(one), views=views, **common
         )
     metric = _metric(runs)
     rows = [_row(name, members, metric) for name, members in found.items()]
+    networks = {network(run.config, init=False) for run in runs}
     inits = all(name == members[0].config.network.init for name, members in found.items())
     kind = f"{len(found)} {'initializations' if inits else 'kinds of network'}" if len(found) > 1 else one.row
     return Section(
-        f"{experiment}: {kind}, {len(runs)} runs",
-        cropped(network(one.config, init=False), LONGEST),
+        f"{task}: {kind}, {len(runs)} runs",
+        cropped(networks.pop() if len(networks) == 1 else task, LONGEST),
         comparison_verdict(rows, found, len(failures)),
         _comparison(rows, metric),
         views=[*_results(rows, looks, metric), *_learning(found, looks), _start(found, looks)],
         runs=_runs(found, metric),
         **common,
     )
+
+
+def _task(run: Run) -> str:
+    """The experiment, and in what its data are not those it has by itself."""
+    data, known = run.config.data, EXPERIMENTS.get(run.config.experiment)
+    own = known.config.data if known else data
+    changed = [name for name in SAME_DATA if name != "path" and getattr(data, name) != getattr(own, name)]
+    return ", ".join([subject(run.config), *(f"data.{name} {getattr(data, name)}" for name in changed)])
 
 
 def _metric(runs: Sequence[Run]) -> str:
@@ -129,7 +140,7 @@ def _comparison(rows: Sequence[Row], metric: str) -> Table:
     """The table of `minisig compare`; without the paper's columns where the paper has nothing."""
     width = 4 if any(row.paper for row in rows) else 2
     head = ["network", f"{UNITS[metric]}, mean ± deviation", "paper", "difference"]
-    return Table(head[:width], [cells(row)[:width] for row in rows])
+    return Table(head[:width], [row[:width] for row in cells(rows)])
 
 
 def _losses(run: Run, looks: Styles) -> list[View]:
@@ -201,7 +212,10 @@ def _facts(run: Run) -> Table:
         "train_loss": "training loss",
     }
     rows = [[name, f"{summary[key]:.4g}"] for key, name in names.items() if key in summary]
-    rows += [[f"baseline: {name}", f"{value:.4g}"] for name, value in summary.get("baselines", {}).items()]
+    rows += [
+        [f"baseline: {BASELINES.get(name, name)}", f"{value:.4g}"]
+        for name, value in summary.get("baselines", {}).items()
+    ]
     if summary:
         rows += [
             ["iterations", f"{summary['iterations']:,}"],
@@ -233,15 +247,8 @@ def _configuration(runs: Sequence[Run]) -> Table:
     values: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, value in settings(run.config).items():
-            values.setdefault(name, {})[_setting(value)] = None
+            values.setdefault(name, {})[setting(value, LONGEST)] = None
     return Table(["setting", "value"], [[name, " | ".join(found)] for name, found in values.items()])
-
-
-def _setting(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        alike = len(value) > 1 and len(set(value)) == 1
-        return f"{len(value)} × {value[0]}" if alike else cropped(", ".join(map(str, value)), LONGEST)
-    return "–" if value is None else cropped(str(value), LONGEST)
 
 
 def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:
@@ -264,6 +271,15 @@ def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:
     if deepest > MOST_LAYERS:
         notes.append(f"{MOST_LAYERS} of {deepest:,} layers are shown, evenly spread, the first and the last included.")
     return notes
+
+
+def _repeated(every: Sequence[Run], counted: Sequence[Run]) -> list[str]:
+    paths = {run.path for run in counted}
+    left_out = [run.path.name for run in every if run.path not in paths]
+    if not left_out:
+        return []
+    names = cropped(", ".join(left_out), LONGEST)
+    return [f"Of runs with the same settings and the same seed the last to finish counts. Left out: {names}."]
 
 
 def _drawn(view: View) -> set[str]:

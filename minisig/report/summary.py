@@ -8,6 +8,8 @@ from minisig.diagnostics.bounds import DEAD, EXPLODED
 from minisig.report.tables import abridged, columns, network
 from minisig.training.config import Config
 
+BASELINES = {"unigram": "unigram on the validation text"}  # names that need to say more than a summary's do
+
 
 def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, report: str | None = None) -> str:
     """What was trained, each layer's gradient norm at the first and the last iteration, and the result."""
@@ -43,8 +45,7 @@ def result(summary: Mapping[str, Any]) -> str:
     loss = f"test loss {summary['test_loss']:.4f}"
     if "test_error" in summary:
         return f"test error {summary['test_error']:.2f} %, {loss}"
-    names = {"unigram": "unigram on the validation text"}
-    baselines = ", ".join(f"{names.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
+    baselines = ", ".join(f"{BASELINES.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
     recall = f", recall {summary['test_recall']:.1f} %" if "test_recall" in summary else ""
     return f"test perplexity {summary['test_perplexity']:.6g} ({baselines}){recall}, {loss}"
 

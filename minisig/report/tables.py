@@ -37,6 +37,18 @@ def cropped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def setting(value: Any, most: int) -> str:
+    """The value of a setting in a few letters.
+
+    >>> setting((100, 100, 100), 30)
+    '3 × 100'
+    """
+    if isinstance(value, list | tuple):
+        alike = len(value) > 1 and len(set(value)) == 1
+        return f"{len(value)} × {value[0]}" if alike else cropped(", ".join(map(str, value)), most)
+    return "–" if value is None else cropped(str(value), most)
+
+
 def abridged(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """All rows, or the first and last of too many with dots between them."""
     half = MOST_ROWS // 2
@@ -45,11 +57,15 @@ def abridged(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [*rows[:half], ["…"] + [""] * (len(rows[0]) - 1), *rows[-half:]]
 
 
+def subject(config: Config) -> str:
+    """The experiment, and the user's own data if they are in place of its."""
+    return f"{config.experiment} on {Path(config.data.path).name}" if config.data.path else config.experiment
+
+
 def network(config: Config, *, init: bool = True) -> str:
     """The network in a few words."""
     sizes = config.network.hidden
     alike = len(sizes) > 1 and len(set(sizes)) == 1
     hidden = f"{len(sizes)} hidden layers of {sizes[0]}" if alike else "hidden " + ("-".join(map(str, sizes)) or "none")
-    data = f"{config.experiment} on {Path(config.data.path).name}" if config.data.path else config.experiment
-    words = [data, config.network.init] if init else [data]
-    return " · ".join([*words, f"{config.network.model}, {hidden}"])
+    words = [subject(config), *([config.network.init] if init else []), f"{config.network.model}, {hidden}"]
+    return " · ".join(words)

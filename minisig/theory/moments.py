@@ -13,7 +13,7 @@ from minisig.errors import UsageError
 
 Values = Any  # a float, or an array of them: every function here broadcasts
 
-REACH = 9.0  # standard deviations on either side; the Gaussian's tail beyond is below 1e-18
+REACH = 38.0  # standard deviations on either side, all that float64 can tell from 0: far out f may outweigh the tail
 LEAST, MOST = 1e-100, 1e4  # σ, and at most |μ|, for which the quadrature is exact and quick
 
 

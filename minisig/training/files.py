@@ -48,6 +48,7 @@ def write_tensors(path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[s
     with _in_place_of(path) as temporary:
         try:
             save_file(contiguous, temporary, metadata)
+            temporary.chmod(0o644)  # as the other files are; safetensors makes its own for its user alone
         except SafetensorError as error:  # its own name for what the disk refused
             raise OSError(None, str(error)) from None
 

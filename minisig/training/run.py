@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from minisig.backends import BACKENDS
 from minisig.data import Dataset, Split, load
-from minisig.errors import Interrupted, UsageError
+from minisig.errors import Interrupted, UsageError, require_known
 from minisig.training.build import build_network
 from minisig.training.checkpoint import Norms, Position, load_checkpoint
-from minisig.training.config import Config
+from minisig.training.config import Config, checked_config
 from minisig.training.evaluate import Score, evaluate
 from minisig.training.files import read_config
 from minisig.training.folder import RunFolder
@@ -65,14 +66,14 @@ def resume(
     """
     folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
     path = folder.path
+    if backend:
+        require_known("backend", backend, BACKENDS)
+    config, summary = _wanted(folder, iterations)
+    if summary and summary["iterations"] == config.iterations:
+        return summary  # nothing is to be done, and nothing touched
     try:
         folder.reopen()
-        config = read_config(path)
-        summary = folder.summary()
-        if iterations is not None and iterations != config.iterations:
-            config = _extended(config, iterations)
-        if summary and summary.get("iterations") == config.iterations:
-            return summary
+        config, summary = _wanted(folder, iterations)  # still, now that nobody else can come in
         if backend:
             config = msgspec.structs.replace(config, backend=backend)
         with _blas_threads(config.threads):
@@ -90,6 +91,14 @@ def resume(
         folder.release()
 
 
+def _wanted(folder: RunFolder, iterations: int | None) -> tuple[Config, Summary | None]:
+    """What the run in the folder shall be, and what it has come to if it was finished once."""
+    config = read_config(folder.path)
+    if iterations is not None and iterations != config.iterations:
+        config = _extended(config, iterations)
+    return config, folder.summary()
+
+
 def _extended(config: Config, iterations: int) -> Config:
     if iterations < config.iterations:
         raise UsageError(f"the run has {config.iterations} iterations; it can be extended, not shortened")
@@ -98,10 +107,7 @@ def _extended(config: Config, iterations: int) -> Config:
             f"the learning rate of this run falls to 0 at iteration {config.iterations}: more of them would make it "
             f"another run; start a new one"
         )
-    try:
-        return msgspec.convert(msgspec.to_builtins(config) | {"iterations": iterations}, Config)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"wrong setting: {error}") from None
+    return checked_config(msgspec.to_builtins(config) | {"iterations": iterations})
 
 
 def _blas_threads(threads: int | None) -> AbstractContextManager[Any]:

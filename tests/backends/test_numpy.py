@@ -108,6 +108,11 @@ def test_norm_neither_underflows_nor_needs_contiguous_memory(backend):
     assert backend.norm(backend.asarray([])) == 0
 
 
+@pytest.mark.parametrize(("norms", "factor"), [([0.9, 1.2], 2 / 3), ([0.6, 0.8], 1), ([0.3, 0.4], 1), ([30, 40], 0.02)])
+def test_clipping_brings_norms_down_to_what_is_allowed_and_never_up(backend, norms, factor):
+    assert backend.clip_factor([5 * norm for norm in norms], 5.0) == pytest.approx(factor, rel=1e-15)
+
+
 def test_sigmoid_is_the_logistic_and_saturates_without_overflow(backend):
     z = np.concatenate([np.linspace(-30, 30, 601), [-1e4, 1e4]]).astype(backend.dtype)
     y = backend.sigmoid(z)

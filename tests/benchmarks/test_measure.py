@@ -1,6 +1,5 @@
 """How the benchmarks count, on clocks and machines that are made up."""
 
-import math
 from contextlib import contextmanager
 
 import pytest
@@ -97,9 +96,13 @@ def test_targets_are_judged_by_what_was_measured():
     }
 
 
-def test_the_cpu_time_of_a_command_is_that_of_its_process(tmp_path):
+def test_the_cpu_time_of_a_command_is_that_of_its_process():
     sleep, work = (
         ["/bin/sh", "-c", command] for command in ("sleep 0.3", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done")
     )
     assert cpu_time(sleep) < cpu_time(work)
-    assert math.isfinite(cpu_time(sleep))
+
+
+def test_a_command_that_fails_is_not_a_quick_one():
+    with pytest.raises(SystemExit, match="exit 3 failed"):
+        cpu_time(["/bin/sh", "-c", "exit 3"])

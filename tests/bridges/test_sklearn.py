@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'minisig[sklearn]'")
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -106,6 +107,11 @@ def test_columns_of_any_size_are_scaled_and_those_within_one_left_alone(digits):
     np.testing.assert_allclose(scaled.loss_curve_, plain.loss_curve_, rtol=0.02)
 
 
+def test_before_a_fit_there_is_no_scale():
+    with pytest.raises(NotFittedError):
+        SigmoidClassifier().scale(np.zeros((2, 3)))
+
+
 def test_partial_fit_goes_on_where_it_was(digits):
     x, y = digits.train.x[:500], digits.train.y[:500]
     classifier = SigmoidClassifier([50, 50], random_state=0)
@@ -119,6 +125,10 @@ def test_partial_fit_goes_on_where_it_was(digits):
     classifier.partial_fit(x[:1], y[:1])  # a single example will do, once the statistics are known
     with pytest.raises(ValueError, match=r"not in classes: \[77\]"):
         classifier.partial_fit(x[:2], [1, 77])
+    for other in (np.arange(11), list("abcdefghij")):
+        with pytest.raises(ValueError, match=r"classes: .* those of the first call, \[0 1 2 3 4 5 6 7 8 9\]; got"):
+            classifier.partial_fit(x, y, classes=other)
+    assert classifier.n_iter_ == 21
 
 
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
@@ -173,6 +183,12 @@ def test_dropout_and_adam_are_ours(digits):
         ({"batch_size": 0}, "batch_size"),
         ({"max_iter": 0}, "max_iter"),
         ({"max_iter": 2.5}, "max_iter"),
+        ({"early_stopping": True, "n_iter_no_change": 0}, "n_iter_no_change: expected .* at least 1; got 0"),
+        ({"early_stopping": True, "n_iter_no_change": -1}, "n_iter_no_change"),
+        ({"early_stopping": True, "n_iter_no_change": 2.5}, "n_iter_no_change"),
+        ({"early_stopping": True, "validation_fraction": 0.0}, "validation_fraction: expected .*; got 0.0"),
+        ({"early_stopping": True, "validation_fraction": 1}, "validation_fraction: expected"),
+        ({"early_stopping": True, "validation_fraction": "some"}, "validation_fraction: expected"),
     ],
 )
 def test_a_wrong_parameter_is_named(digits, options, message):

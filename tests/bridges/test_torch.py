@@ -149,6 +149,9 @@ def test_an_mlp_goes_over_and_back(batch):
         (nn.Sequential(nn.Linear(64, 20), nn.Sigmoid(), nn.Linear(20, 10, bias=False)), "2 has no bias"),
         (nn.RNN(64, 20, nonlinearity="relu"), "only tanh RNNs"),
         (nn.LSTM(64, 20, bidirectional=True), "go one way"),
+        (nn.Sequential(nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10)), "1 is a ReLU, but the network has 1 Sigmoid"),
+        (nn.Sequential(nn.Linear(64, 20), nn.Tanh(), nn.Linear(20, 10)), "1 is a Tanh"),
+        (nn.Sequential(sigmoids([64, 20, 10]), nn.Sigmoid()), "1 is a Sigmoid"),
     ],
 )
 def test_a_module_that_does_not_match_is_refused_and_nothing_is_copied(module, message):
@@ -157,6 +160,20 @@ def test_a_module_that_does_not_match_is_refused_and_nothing_is_copied(module, m
     with pytest.raises(UsageError, match=message):
         to_torch(net, module)
     assert all(torch.equal(w, before[name]) for name, w in module.state_dict().items())
+
+
+def test_weights_do_not_go_under_other_activations():
+    relus = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3), nn.Softmax(dim=1))
+    with pytest.raises(UsageError, match="1 is a ReLU"):
+        from_torch(relus, ms.mlp([6, 5, 3]))
+    with pytest.raises(UsageError, match="torch has no ScaledTanh"):
+        to_torch(ms.mlp([6, 5, 3], activation="scaled-tanh"), sigmoids([6, 5, 3]))
+    with pytest.raises(UsageError, match="2 is a Sigmoid, but the network has no activation"):
+        from_torch(nn.Sequential(nn.Embedding(7, 5), nn.LSTM(5, 5, 2), nn.Sigmoid(), nn.Linear(5, 7)), own("lstm"))
+    from_torch(nn.Sequential(*relus[::2], relus[3]), ms.mlp([6, 5, 3], activation="scaled-tanh"))  # none to be seen
+    net = ms.mlp([6, 5, 3])
+    net.layers["sigmoid0"] = type("Relu", (), {"params": {}})()  # a layer of one's own may be anything
+    from_torch(relus, net)
 
 
 def test_ep_gives_an_mlp_the_weights_of_ours(digits):
@@ -290,6 +307,40 @@ def test_ep_refuses_what_it_is_not_about_and_changes_nothing(module, message):
     with pytest.raises(UsageError, match=message):
         ep_(module)
     assert all(torch.equal(w, before[name]) for name, w in module.state_dict().items())
+
+
+class HeadFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head, self.body = nn.Linear(20, 3), nn.RNN(8, 20, num_layers=2)
+
+    def forward(self, x):
+        return self.head(self.body(x)[0])
+
+
+def test_ep_refuses_layers_that_are_not_declared_in_the_order_of_their_calls():
+    module = HeadFirst()
+    before = {name: w.clone() for name, w in module.state_dict().items()}
+    with pytest.raises(UsageError, match="calls head after body but declares it before: declare its layers in"):
+        ep_(module, torch.rand(5, 4, 8))
+    assert all(torch.equal(w, before[name]) for name, w in module.state_dict().items())
+
+
+def test_ep_takes_a_sample_of_integers_where_the_model_does():
+    class OneHot(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Linear(4, 3)
+
+        def forward(self, tokens):
+            return self.dense(nn.functional.one_hot(tokens, 4).float())
+
+    x = torch.randint(0, 256, (200, 4), generator=torch.Generator().manual_seed(0))
+    module, same = sigmoids([4, 6, 3]).double(), sigmoids([4, 6, 3]).double()
+    ep_(module, x.to(torch.uint8))
+    ep_(same, x.double())
+    assert torch.equal(module[0].weight, same[0].weight)
+    ep_(OneHot(), x[:, 0] % 4)  # before the first layer integers stay what they are
 
 
 def test_ep_names_a_layer_that_the_sample_does_not_reach():

@@ -1,6 +1,7 @@
 """minisig compare: what it prints and writes, how it is interrupted, and how it says no."""
 
 import csv
+import errno
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from statistics import mean, stdev
 
+import numpy as np
 import pytest
 
 import minisig.experiments.compare as module
@@ -258,7 +260,8 @@ def test_ctrl_c_ends_it_with_all_its_processes_and_no_traceback(here, workers):
         stdout, stderr = process.communicate(timeout=60)
     wait_until(lambda: not living(process.pid))
     assert process.returncode == 130
-    assert (stdout, stderr) == ("", "Error: stopped; finished runs are kept in runs, the same command goes on\n")
+    kept = "finished runs are kept in runs, the same command goes on with the others"
+    assert (stdout, stderr) == ("", f"Error: stopped; {kept}\n")
     assert {path.name for path in (here / "runs").iterdir()} == {path.name for path in finished_runs(here / "runs")}
 
 
@@ -339,6 +342,44 @@ def test_when_every_run_diverges_the_exit_code_says_so(rate):
 
 
 @pytest.mark.usefixtures("without_figures")
+def test_when_every_run_fails_each_is_told_or_what_is_wrong_with_all(fail):
+    fail({(init, seed): Diverged(f"by {init} {seed}") for init in ("lecun", "ortho") for seed in range(3)})
+    assert len(re.findall(r"^failed: ", cli(*XOR).stdout, re.MULTILINE)) == 6
+    assert [len(row["failed"]) for row in strict(cli(*XOR, "--json").stdout)["rows"]] == [3, 3]
+    fail({(init, seed): DIVERGED for init in ("lecun", "ortho") for seed in range(3)})
+    assert cli(*XOR).stdout == ""
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_a_run_that_lacks_memory_says_what_to_do(fail):
+    fail({("lecun", 1): MemoryError("Unable to allocate 2.98 GiB")})
+    assert "failed: lecun, seed 1: not enough memory: make the network or the batch smaller" in cli(*XOR).stdout
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_the_table_is_shown_though_it_cannot_be_written(here, monkeypatch):
+    assert cli(*XOR, "--out", "runs").exit_code == 0
+
+    def refuse(path, content):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr("minisig.training.files.write_file", refuse)
+    result = cli(*XOR, "--out", "runs")
+    assert (result.exit_code, result.stderr) == (1, "Error: cannot write to runs: Read-only file system\n")
+    assert re.search(r"^lecun +\d", result.stdout, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_runs_on_other_data_under_the_same_name_are_made_anew(here):
+    x = np.linspace(-1, 1, 60)
+    args = ("digits", "--data", "mine.csv", "--hidden", 4, "--init", "lecun", "--seeds", 1, *QUICK, "--out", "runs")
+    for made, y in ((1, x > 0), (2, x > 0.5), (2, x > 0.5)):
+        (here / "mine.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(x, y.astype(int), strict=True)))
+        assert cli(*args).exit_code == 0
+        assert len(finished_runs(here / "runs")) == made
+
+
+@pytest.mark.usefixtures("without_figures")
 def test_missing_data_are_told_once_with_what_to_do(here, monkeypatch):
     for name in ("MINISIG_DATA", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, str(here / "empty"))
@@ -397,12 +438,15 @@ def test_wrong_usage_is_explained(refused, args, words):
 
 
 @pytest.mark.usefixtures("without_figures")
-@pytest.mark.parametrize("out", ["file", "file/runs"])
-def test_a_file_is_no_folder_to_write_to(here, out):
+@pytest.mark.parametrize(
+    ("out", "code", "words"),
+    [("file", 2, "file is a file; choose a folder"), ("file/runs", 1, "cannot write to file/runs")],
+)
+def test_a_file_is_no_folder_to_write_to(here, out, code, words):
     (here / "file").write_text("mine")
     result = cli("xor", "--init", "lecun", "--seeds", 1, *QUICK, "--out", out)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert re.fullmatch(rf"Error: cannot write to {out}: .*\n", result.stderr)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert re.fullmatch(rf"Error: {words}.*\n", result.stderr)
     assert (here / "file").read_text() == "mine"
 
 
@@ -410,6 +454,6 @@ def test_a_file_is_no_folder_to_write_to(here, out):
 def test_a_folder_that_cannot_be_written_to_is_found_out_before_anything_is_trained(here, monkeypatch):
     (here / "file").write_text("mine")
     monkeypatch.setattr(module, "run", lambda *args, **kwargs: pytest.fail("training"))
-    result = cli("xor", "--init", "lecun", "--seeds", 1, *QUICK, "--out", "file")
+    result = cli("xor", "--init", "lecun", "--seeds", 1, *QUICK, "--out", "file/runs")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "cannot write to file" in result.stderr
+    assert "cannot write to file/runs" in result.stderr

@@ -236,6 +236,19 @@ def test_what_no_mirror_has_is_named(small, home, damage):
     assert contents(home).keys() == {"mnist/images.gz"}
 
 
+def test_a_fetch_that_brings_nothing_leaves_no_folder_to_hide_the_one_in_the_cache(small, home, tmp_path, monkeypatch):
+    with monkeypatch.context() as without:
+        without.delenv("MINISIG_DATA")
+        fetch_small()
+    (small / "ptb" / "words.txt").unlink()
+    assert cli("fetch", "ptb").exit_code == 5
+    assert not home.exists()
+    assert str(tmp_path / "cache" / "minisig" / "ptb") in cli("list").stdout
+    (home / "ptb").mkdir(parents=True)
+    assert str(tmp_path / "cache" / "minisig" / "ptb") in cli("list").stdout
+    assert cli("verify").exit_code == 0
+
+
 def test_mirrors_that_are_given_replace_the_others_and_are_tried_in_turn(small, home, serve, tmp_path):
     (small / "mnist").rename(tmp_path / "elsewhere")
     assert cli("fetch", "mnist").exit_code == 5
@@ -268,6 +281,10 @@ def test_without_pooch_a_download_says_what_to_install(small, home, refused, mon
         (["fetch"], "NAME"),
         (["fetch", "mnist", "--from", "nowhere"], "nowhere"),
         (["fetch", "mnist", "--mirror"], "--mirror"),
+        *(
+            (["fetch", "mnist", "--mirror", url], "http://")
+            for url in ("", "nonsense", "ftp://x/", "http://", "file:///x/")
+        ),
         (["fetch", "--json", "mnist"], "--json"),
         (["list", "mnist"], "mnist"),
         (["nosuch"], "nosuch"),

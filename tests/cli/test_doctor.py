@@ -14,6 +14,7 @@ without_cupy = pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, 
 
 def test_doctor_tells_versions_blas_data_and_gpu(tmp_path, monkeypatch):
     monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "ptb").mkdir()
     done = cli("doctor", "--json")
     assert done.exit_code == 0
@@ -24,8 +25,21 @@ def test_doctor_tells_versions_blas_data_and_gpu(tmp_path, monkeypatch):
     assert found["cpu"]["cores"] >= 1
     assert any("openblas" in str(value) for value in found["cpu"].values())
     assert found["data"]["mnist"] == "not here: minisig data fetch mnist"
+    assert found["data"]["ptb"] == "not here: minisig data fetch ptb"
     assert found["data"]["kept in"] == str(tmp_path)
     assert next(iter(found["gpu"])) == "cupy"
+
+
+@pytest.mark.parametrize("there", [[], ["train"], ["train", "valid", "test"]], ids=["none", "one", "all"])
+def test_doctor_and_data_list_agree_on_what_is_here(tmp_path, monkeypatch, there):
+    monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "ptb").mkdir()
+    for part in there:
+        (tmp_path / "ptb" / f"ptb.{part}.txt").touch()
+    expected = str(tmp_path / "ptb") if len(there) == 3 else "not here: minisig data fetch ptb"
+    assert json.loads(cli("doctor", "--json").stdout)["data"]["ptb"] == expected
+    assert expected in cli("data", "list").stdout
 
 
 def test_doctor_in_words_says_the_same():

@@ -31,7 +31,10 @@ def test_the_figure_comes_beside_what_is_printed_without_it(here, command, name)
 
 
 @pytest.mark.parametrize("command", ["theory", "inspect", "compare"])
-@pytest.mark.parametrize(("name", "words"), [("a.jpg", "must end in .png, .svg, .pdf"), ("", "it is empty")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("a.jpg", "must end in .png, .svg, .pdf"), ("", "it is empty"), ("nosuch/a.png", "there is no folder nosuch")],
+)
 def test_another_ending_is_refused_before_anything_is_done(here, command, name, words):
     result = cli(*COMMANDS[command], "--plot", name)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -111,6 +111,20 @@ def test_several_paths_are_reported_here(run, comparison, here):
     assert [path.name for path in here.iterdir()] == ["report.html"]
 
 
+def test_a_folder_is_reported_with_its_comparisons_and_without_what_has_only_begun(run, comparison, here):
+    shutil.copytree(comparison[0], here / "runs" / "compare-xor")
+    result = cli("report", "runs", "--json")
+    assert (json.loads(result.stdout)["runs"], result.stderr) == (4, "")
+    shutil.copytree(run[0], here / "runs" / "xor")
+    (here / "runs" / "\x1b[31mred").mkdir()
+    shutil.copy(run[0] / "config.json", here / "runs" / "\x1b[31mred")
+    result = cli("report", "runs", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["runs"]) == (0, 5)
+    assert result.stderr == (
+        "left out: runs/\\x1b[31mred has not logged anything yet: there is no metrics.jsonl in it\n"
+    )
+
+
 def test_the_same_runs_give_the_same_bytes(run, here):
     for name in ("a.html", "b.html"):
         assert cli("report", run[0], "--out", name).exit_code == 0

@@ -18,12 +18,13 @@ from minisig.errors import Diverged
 from minisig.training.files import read_tensors
 from minisig.training.loop import Training
 from minisig.training.run import run
-from tests.cli.command import cli, python_m, tree
+from tests.cli.command import cli as command
+from tests.cli.command import python_m, tree
 from tests.faults.runs import KINDS, begun, difference, kind, outcome, settings, standing
 
 ENDS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-cli = partial(cli, "train")
+cli = partial(command, "train")
 
 
 def options(name, folder):
@@ -207,6 +208,19 @@ def test_a_finished_run_is_shown_again_and_left_as_it_is(here, more):
     result = cli("--resume", "run", *more)
     assert (result.exit_code, result.stdout, result.stderr) == (0, first.stdout, "")
     assert tree(here) == before
+
+
+def test_a_finished_run_of_a_comparison_is_shown_and_nothing_is_put_into_it(here):
+    assert command("compare", "xor", "--init", "lecun", "--seeds", 1, "--iterations", 5, "--out", "all").exit_code == 0
+    (run_,) = (path for path in (here / "all").iterdir() if path.is_dir())
+    before = tree(run_)
+    assert cli("--resume", run_).exit_code == 0
+    assert tree(run_) == before
+
+
+def test_an_unknown_backend_is_refused_though_the_run_is_finished(here, refused):
+    cli(*options("xor", here), "--out", "run")
+    assert "unknown backend 'foo'" in refused(2, "--resume", "run", "--backend", "foo")
 
 
 def test_more_iterations_make_the_longer_run(here):

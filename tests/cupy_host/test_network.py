@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minisig.backends import get_backend
-from minisig.data import Batch, load
+from minisig.data import load
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.bounds import vanishing_bounds
 from minisig.diagnostics.finite import first_not_finite
@@ -136,7 +136,7 @@ def test_diagnostics_are_the_same(name, dtype):
 @pytest.mark.parametrize("name", ["mlp", "rnn", "lstm"])
 def test_inspections_are_the_same(name, dtype):
     net, x, labels = NETWORKS[name]()
-    shown = [inspect_network(net.on(get_backend(b, dtype)), Batch(x, labels)).as_json() for b in ("cupy", "numpy")]
+    shown = [inspect_network(net.on(get_backend(b, dtype)), x, labels).as_json() for b in ("cupy", "numpy")]
     agree(*shown, dtype, tolerance=max(1e-9, TOLERANCE[dtype]))
 
 

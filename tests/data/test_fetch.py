@@ -152,6 +152,24 @@ def test_the_missing_file_is_named_and_not_a_wrong_one_that_was_found_elsewhere(
         bring(SET, source, folder)
 
 
+# What is left of a folder to which nothing came
+
+
+@pytest.mark.parametrize("get", ["fetch", "bring"])
+def test_only_folders_that_were_made_for_nothing_are_taken_away(server, tmp_path, get):
+    before = {*put(tmp_path / "source", {"letters.txt": b"wrong"}).parent.rglob("*")}
+    for folder in (tmp_path / "new" / "small", tmp_path / "source" / "new", put(tmp_path / "mine", {})):
+        with pytest.raises(DataError):
+            fetch(SET, folder, [server.mirror("404")]) if get == "fetch" else bring(SET, tmp_path / "source", folder)
+    assert {*tmp_path.rglob("*")} - before == {tmp_path / "mine"}
+
+
+def test_a_folder_to_which_some_files_came_stays_with_them(tmp_path, folder):
+    with pytest.raises(DataError):
+        bring(SET, put(tmp_path / "source", {"letters.txt": CONTENTS["letters.txt"]}), folder)
+    assert tree(folder) == {"letters.txt": CONTENTS["letters.txt"]}
+
+
 # Folders that cannot be written to
 
 

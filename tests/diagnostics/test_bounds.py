@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from minisig import mlp, recurrent, vanishing_bounds
-from minisig.diagnostics.bounds import EXAMPLES
+from minisig.diagnostics.bounds import EXAMPLES, Bound, Bounds
 from minisig.errors import UsageError
 
 
@@ -129,6 +129,22 @@ def test_verdicts_on_real_data(batch, init, depth, verdict):
     assert vanishing_bounds(net.trace(*batch)).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("measured", "spectral", "verdict"),
+    [
+        (0.005, 0.009, "vanishes: guaranteed by the bound"),
+        (0.009, 0.011, "vanishes: measured"),
+        (0.011, 0.011, "alive"),
+        (90, 1000, "alive"),
+        (110, 1000, "explodes"),
+    ],
+)
+@pytest.mark.parametrize("start", [1e-6, 1.0, 1e6])
+def test_two_decades_either_way_are_what_a_gradient_may_change_by(start, measured, spectral, verdict):
+    end = Bound("y1", "y0", *(start * size for size in (measured, spectral, spectral, spectral)))
+    assert Bounds([Bound("y1", "y1", start, start, start, start), end]).verdict == verdict
+
+
 def test_a_gradient_that_dies_although_the_bound_allows_it_to_live_is_measured(batch):
     net = mlp([64, *[50] * 6, 10], rng=0, x=batch[0])
     for i in range(6):
@@ -152,3 +168,11 @@ def test_networks_without_a_chain_of_sigmoids_are_refused(net):
     labels = np.zeros(2, dtype=int) if "dense0" in net.layers else np.zeros((2, 3), dtype=int)
     with pytest.raises(UsageError, match="bounds need"):
         vanishing_bounds(net.trace(x, labels))
+
+
+def test_a_dense_network_over_time_has_the_bounds_of_its_rows():
+    net = mlp([4, 3, 3, 2], dtype="float64")
+    rng = np.random.default_rng(0)
+    x, labels = rng.uniform(-1, 1, (5, 6, 4)), rng.integers(0, 2, (5, 6))
+    over_time, in_rows = (vanishing_bounds(net.trace(*at)) for at in ((x, labels), (x.reshape(30, 4), labels.ravel())))
+    assert over_time == in_rows

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from minisig import check_gradients, mlp
-from minisig.gradients import Outer, RowSum
-from minisig.layers import Dense, Dropout, ScaledTanh, Sigmoid
+from minisig import check_gradients, mlp, recurrent
+from minisig.errors import UsageError
+from minisig.gradients import Outer, Rows, RowSum, rows
+from minisig.layers import Dense, Dropout, Embedding, ScaledTanh, Sigmoid
 from minisig.network import Network
 from minisig.optimizers import Momentum
 
@@ -149,3 +150,20 @@ def test_one_wrong_entry_of_a_large_matrix_is_caught_though_few_entries_are_samp
     check = check_gradients(Network(list(layers.items()), sound.backend), *data, entries=5)
     assert check.error > 1e-6
     assert "dense1.W along a random direction" in str(check)
+
+
+def test_a_wrong_table_is_caught_though_none_of_the_sampled_rows_occurs():
+    class Twice(Embedding):
+        def backward(self, dx, tokens, backend):
+            return None, {"E": Rows(tokens.reshape(-1), 2 * rows(dx), len(self.params["E"]))}
+
+    net = recurrent(10_000, [3] * 8, init="lecun", dtype="float64")
+    tokens = np.arange(12).reshape(4, 3)
+    assert check_gradients(net, tokens, tokens, entries=10).error < EXACT
+    layers = {**net.layers, "embedding": Twice(**net.layers["embedding"].params)}
+    assert check_gradients(Network(list(layers.items()), net.backend), tokens, tokens, entries=10).error > 1e-3
+
+
+def test_no_entry_is_no_check(data):
+    with pytest.raises(UsageError, match="entries=0"):
+        check_gradients(mlp([7, 4]), *data, entries=0)

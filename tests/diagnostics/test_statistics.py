@@ -84,6 +84,15 @@ def test_the_empirical_entropy_of_gaussian_logits_is_the_theorys():
     assert row.theory_entropy == pytest.approx(-0.0807, abs=0.02)
 
 
+@pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh"])
+def test_of_very_many_logits_some_tell_the_entropy(activation):
+    """250×100 logits, of which 20,000 are drawn: deviation and bias as above."""
+    net = mlp([200, 100, 3], rng=0, activation=activation, dtype="float64")
+    x = np.random.default_rng(1).standard_normal((250, 200))
+    (row,) = activation_statistics(net.trace(x, np.zeros(250, dtype=int)))
+    assert row.entropy == pytest.approx(row.theory_entropy, abs=0.03)
+
+
 def test_the_entropy_is_the_activities_own_not_the_gaussians():
     """Logits uniform in (−1, 1): H(y) = ln 2 + E ln g′(z)."""
     net = mlp([1, 1, 2], rng=0, dtype="float64")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ executors.SECONDS_TO_CONNECT = 1
 from minisig.cli import main
 main(prog_name="minisig")
 """
+ENDLESS = 10**8  # iterations
 BLAS_THREADS = "{p['num_threads'] for p in __import__('threadpoolctl').threadpool_info() if p['user_api'] == 'blas'}"
 
 
@@ -31,12 +33,12 @@ def cli(*args, timeout=120, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
 
 
-def refused(folder, scheduler, **options):
+def refused(folder, scheduler, code=1, **options):
     """The one line in which a comparison says why it cannot be made; it leaves nothing behind."""
     done = cli(
         "xor", "--init", "lecun", "--seeds", 1, "--iterations", 2, "--scheduler", scheduler, cwd=folder, **options
     )
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (code, "")
     assert re.fullmatch(r"Error: .*\n", done.stderr)
     assert not (folder / "runs").exists()
     return done.stderr
@@ -175,7 +177,7 @@ def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path, address):
 def test_what_describes_no_scheduler_is_told_in_one_line(tmp_path, name, content):
     if content is not None:
         (tmp_path / name).write_text(content)
-    assert name in refused(tmp_path, name, timeout=30)
+    assert name in refused(tmp_path, name, code=2, timeout=30)
 
 
 def test_a_scheduler_without_workers_is_told_in_one_line(empty_dask, tmp_path):
@@ -209,6 +211,34 @@ def test_without_dask_a_scheduler_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MinisigError, match=r"pip install 'minisig\[cluster\]'"), cluster("tcp://here:1", gpu=False):
         pass
+
+
+def test_a_scheduler_that_dies_is_told_in_one_line(start_cluster, tmp_path, wait_until):
+    args = ("xor", "--init", "lecun", "--seeds", 1, "--iterations", ENDLESS, "--out", tmp_path / "runs")
+    with start_cluster() as (doomed, scheduler), doomed.worker("--nthreads", "1") as (_, address):
+        with ThreadPoolExecutor(1) as pool:
+            told = pool.submit(cli, *args, "--scheduler", doomed.address)
+            with distributed.Client(doomed.address, set_as_default=False) as client:
+                wait_until(lambda: client.processing().get(address))
+            scheduler.kill()
+        assert (
+            told.result().stderr
+            == "Error: the Dask scheduler has gone; finished runs are kept, the same command goes on\n"
+        )
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_nobody_waits_for_ends_on_its_worker(empty_dask, tmp_path, wait_until, sign):
+    args = ("compare", "xor", "--init", "lecun", "--seeds", "1", "--iterations", ENDLESS, "--out", tmp_path / "runs")
+    with (
+        empty_dask.worker("--nthreads", "1") as (_, address),
+        distributed.Client(empty_dask.address, set_as_default=False) as client,
+    ):
+        command = [sys.executable, "-m", "minisig", *map(str, args), "--scheduler", empty_dask.address]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            wait_until(lambda: client.processing().get(address))
+            process.send_signal(sign)
+        assert answers(on(empty_dask), "42", 1) == [42]  # its one thread is free again
 
 
 def test_a_scheduler_that_dies_keeps_what_is_finished(longer_jobs, start_cluster, tmp_path, as_made_here):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from minisig import mlp
-from minisig.initializers import INITIALIZERS, Inputs
-from minisig.initializers.inputs import SAMPLE
+from minisig.initializers import INITIALIZERS, Inputs, Target
+from minisig.initializers.account import STEEP, account_for
+from minisig.initializers.inputs import SAMPLE, SIGMOID
 
 ACTIVATIONS = ["sigmoid", "scaled-tanh"]
 
@@ -47,6 +48,26 @@ def test_a_signal_that_has_vanished_is_still_accounted_for(init):
     assert np.isfinite([(row.mean, row.std) for row in rows]).all()
     # g′ ≤ 1/4 and columns of length about 1 leave a quarter a layer, 4^−100 in all, down to what float64 resolves.
     assert all(0 <= row.neuron_std < max(2 * 0.3**i, 1e-15) for i, row in enumerate(rows))
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "seen"),
+    [
+        (1e9, 1.0, (1.0, 0.0)),
+        (-1e9, 1.0, (0.0, 0.0)),
+        (0.0, 1e18, (0.5, 0.25)),
+        (1e9, 1e18, (0.8413, 0.1335)),  # Φ(1), Φ(1) Φ(−1)
+    ],
+)
+def test_enormous_inputs_give_activities_of_zero_and_one(mean, variance, seen):
+    m = 3  # neurons: each repeats the input, and one above adds them up
+    weights = [(np.ones((1, m)), np.zeros(m)), (np.ones((m, 1)), np.zeros(1))]
+    inputs = Inputs(np.array([mean]), np.array([variance]))
+    first, second = account_for("ones", weights, inputs, SIGMOID, Target()).layers
+    assert (first.mean, first.neuron_std) == (mean, np.sqrt(variance))
+    # Of logits of deviation STEEP, a share of order 1/STEEP still lies between 0 and 1.
+    found = second.mean / m, second.neuron_std**2 / m
+    assert found == pytest.approx(seen, abs=1 / STEEP)
 
 
 def test_printing_shows_every_layer_with_its_target(digits):

@@ -115,7 +115,7 @@ def test_a_seed_is_reproducible_and_layers_and_seeds_differ(init, digits):
     [
         ("lecunn", (64, 10), "Did you mean 'lecun'"),
         ("lecun", (64,), "at least an input and an output size"),
-        ("lecun", (64, 0, 10), "all positive"),
+        ("lecun", (64, 0, 10), r"positive whole numbers.*got \(64, 0, 10\)"),
         ("lecun", (65, 10), "takes 65 inputs, the data have 64"),
     ],
 )

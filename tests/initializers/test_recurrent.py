@@ -9,6 +9,7 @@ from minisig.initializers import RecurrentOptions, initialize_recurrent
 from minisig.network import recurrent
 
 RADIUS = 5.1615702534
+VARIANCE = 0.0589598258  # k, of EP's activities
 V, H = 10, 100
 
 
@@ -18,10 +19,10 @@ def copy():
     return part.batches(20, 0).at(1).x, np.bincount(part.tokens.ravel(), minlength=V)
 
 
-def weights(init, copy=None, model="rnn", **options):
+def weights(init, copy=None, model="rnn", hidden=(H,), **options):
     tokens, frequencies = copy or (None, None)
     rng = np.random.default_rng(0)
-    return initialize_recurrent(init, model, V, [H], rng, tokens, frequencies, RecurrentOptions(**options))
+    return initialize_recurrent(init, model, V, hidden, rng, tokens, frequencies, RecurrentOptions(**options))
 
 
 @pytest.mark.parametrize("init", ["random+ep", "ortho+ep"])
@@ -42,6 +43,27 @@ def test_biases_centre_the_logits_of_the_real_symbols(copy, mode):
     np.testing.assert_allclose(mean @ cell["Wx"] + 0.5 * cell["Wh"].sum(axis=0) + cell["b"], 0, atol=1e-12)
 
 
+def test_frequencies_that_nobody_gave_are_counted_in_the_tokens(copy):
+    tokens, _ = copy
+    counted = weights("random+ep", (tokens, np.bincount(tokens.ravel(), minlength=V)))
+    found = weights("random+ep", (tokens, None))
+    np.testing.assert_array_equal(found[0]["rnn0"]["b"], counted[0]["rnn0"]["b"])
+
+
+@pytest.mark.parametrize("init", ["random+ep", "ortho+ep"])
+@pytest.mark.parametrize(
+    ("mode", "lengths"),
+    [("recurrent", (0.1 / np.sqrt(VARIANCE), RADIUS)), ("joint", (RADIUS / np.sqrt(2), RADIUS / np.sqrt(2)))],
+)
+def test_the_second_layer_is_made_for_activities_of_eps_own_neurons(copy, init, mode, lengths):
+    params, _ = weights(init, copy, hidden=[H, 60], mode=mode)
+    cell = params["rnn1"]
+    assert cell["Wx"].shape == (H, 60)
+    np.testing.assert_allclose(np.linalg.norm(cell["Wx"], axis=0), lengths[0], rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(cell["Wh"], axis=0), lengths[1], rtol=1e-9)
+    np.testing.assert_allclose(0.5 * (cell["Wx"].sum(axis=0) + cell["Wh"].sum(axis=0)) + cell["b"], 0, atol=1e-12)
+
+
 def test_joint_mode_splits_the_variance_evenly(copy):
     _, frequencies = copy
     params, _ = weights("random+ep", copy, mode="joint")
@@ -54,7 +76,7 @@ def test_joint_mode_splits_the_variance_evenly(copy):
 
 def test_an_explicit_radius_is_taken():
     params, account = weights("ortho+ep", radius=4.5)
-    assert account.layers[0].target.std == pytest.approx(np.sqrt(4.5**2 * 0.0589598258 + 0.1**2), rel=1e-8)
+    assert account.layers[0].target.std == pytest.approx(np.sqrt(4.5**2 * VARIANCE + 0.1**2), rel=1e-8)
     np.testing.assert_allclose(np.linalg.norm(params["rnn0"]["Wh"], axis=0), 4.5, rtol=1e-9)
     # A square orthonormal matrix has columns of length 1 already: it stays orthogonal.
     np.testing.assert_allclose(params["rnn0"]["Wh"].T @ params["rnn0"]["Wh"], 4.5**2 * np.eye(H), atol=1e-9)
@@ -74,6 +96,19 @@ def test_lsuv_gives_the_logits_of_the_batch_variance_one(copy):
     trace = recurrent(V, [H], init="lsuv", rng=0, tokens=copy[0], frequencies=copy[1]).trace(copy[0], copy[0])
     assert trace.caches["rnn0"].z.var() == pytest.approx(1, abs=0.021)
     assert trace.outputs["dense"].var() == pytest.approx(1, abs=0.021)
+
+
+def test_lsuv_goes_on_until_the_variance_is_there(copy):
+    _, account = weights("lsuv", copy, hidden=[2, 2])  # the second layer swings from 25 to 0.07, and so on: ten rounds
+    assert [row.std**2 for row in account.layers[:2]] == pytest.approx([1, 1], abs=0.02)
+
+
+def test_every_init_starts_from_the_same_embedding_uniform_in_minus_one_to_one():
+    E, *others = (weights(init)[0]["embedding"]["E"] for init in ["random+ep", "ortho+exact", "lsuv", "lecun"])
+    assert 0.99 < np.abs(E).max() < 1  # of V·H numbers
+    assert E.var() == pytest.approx(1 / 3, rel=5 * np.sqrt(0.8 / E.size))  # Var of e² is 4/45
+    for other in [*others, weights("ortho", model="lstm")[0]["embedding"]["E"]]:
+        np.testing.assert_array_equal(other, E)
 
 
 @pytest.mark.parametrize(("init", "limit"), [("lecun", 1 / np.sqrt(H)), ("glorot", np.sqrt(6 / (2 * H)))])
@@ -102,6 +137,15 @@ def test_the_lstm_has_a_forget_bias_and_orthonormal_gates(bias):
     assert not np.allclose(cell["Wh"][:, :H], cell["Wh"][:, H : 2 * H])
 
 
+@pytest.mark.parametrize("h", [60, 140])
+def test_the_gates_of_an_lstm_that_grows_or_shrinks_are_orthonormal_as_well(h):
+    Wx = weights("ortho", model="lstm", hidden=[H, h])[0]["lstm1"]["Wx"]
+    assert Wx.shape == (H, 4 * h)
+    for gate in np.split(Wx, 4, axis=1):
+        gram = gate.T @ gate if h < H else gate @ gate.T
+        np.testing.assert_allclose(gram, np.eye(min(h, H)), atol=1e-12)
+
+
 def test_the_account_is_what_the_network_itself_does(copy):
     tokens, frequencies = copy
     net = recurrent(V, [H], init="ortho+ep", rng=0, tokens=tokens, frequencies=frequencies, dtype="float64")
@@ -115,6 +159,12 @@ def test_the_account_is_what_the_network_itself_does(copy):
     assert "rnn0" in str(net.account)
 
 
+def test_the_account_counts_inputs_and_state_as_what_a_neuron_sees():
+    _, account = weights("random+ep", hidden=[H, 60])
+    shapes = {row.layer: row.shape for row in account.layers}
+    assert shapes == {"rnn0": (H + H, H), "rnn1": (H + 60, 60), "dense": (60, V)}
+
+
 @pytest.mark.parametrize("init", ["random+ep", "lsuv"])
 def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
     with pytest.raises(UsageError, match=r"for an LSTM.*ortho, glorot, lecun"):
@@ -123,8 +173,16 @@ def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
 
 @pytest.mark.parametrize(("vocabulary", "hidden"), [(1, [5]), (5, []), (5, [0])])
 def test_a_network_without_words_or_units_is_refused(vocabulary, hidden):
-    with pytest.raises(UsageError, match="at least two tokens and one hidden layer"):
+    with pytest.raises(UsageError, match="at least two tokens" if vocabulary == 1 else "sizes of layers"):
         recurrent(vocabulary, hidden)
+
+
+@pytest.mark.parametrize(
+    "options", [{"radius": -4.5}, {"radius": 0.0}, {"input_rms": 0.0}, {"input_rms": float("nan")}]
+)
+def test_lengths_that_are_not_positive_are_refused(options):
+    with pytest.raises(UsageError, match="expected a positive radius and input_rms"):
+        RecurrentOptions(**options)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,15 @@ def test_every_run_has_a_point_beside_the_papers():
     assert chart["layout"]["yaxis"]["ticktext"] == ["random+ep", "lecun"]
 
 
+def test_a_long_name_beside_the_axis_goes_on_in_the_next_line():
+    name = "random+ep, network.hidden 8 × 100, data.augment.alpha 3<4, iterations 3000"
+    layout = results_chart({name: [1.0]}, styles([name]), {}, "test error %")["layout"]
+    lines = layout["yaxis"]["ticktext"][0].split("<br>")
+    assert " ".join(lines) == name.replace("<", "&lt;")
+    assert max(map(len, lines)) <= 33
+    assert layout["height"] == 120 + 17 * len(lines)
+
+
 def test_norms_before_training_are_those_of_the_first_iteration(found):
     norms = {name: start_norms(runs) for name, runs in found.items()}
     chart = start_chart(norms, styles(found))

@@ -77,6 +77,20 @@ def test_perplexities_have_as_many_digits_as_tell_them_apart():
     assert "test perplexity" in text
 
 
+def test_perplexities_of_a_comparison_all_have_the_digits_that_the_smallest_needs():
+    table = comparison("copy-memory", {"lecun": [14.52, 14.68], "lstm": [9.302, 9.522], "ortho": [None, None]})
+    for text in (comparison_text(table), comparison_markdown(table).replace(" | ", "  ").replace("| ", "")):
+        assert cells(text, "lecun")[1] == "14.600 ± 0.113"
+        assert cells(text, "lstm")[1] == "9.412 ± 0.156"
+
+
+def test_a_baseline_says_which_text_it_is_of():
+    table = comparison("ptb", {"lecun": [150.0]}, baselines={"uniform": 10000.0, "unigram": 667.12})
+    assert {"uniform 1e+04", "unigram on the validation text 667.1"} <= {*comparison_text(table).splitlines()}
+    assert comparison_markdown(table).splitlines()[-1] == "| unigram on the validation text | 667.1 | – | – |"
+    assert comparison_json(table)["baselines"].keys() == {"uniform", "unigram"}
+
+
 def test_baselines_stand_below_the_table():
     table = comparison("copy-memory", {"lecun": [1.0611], "lstm": [1.05]}, baselines={"memoryless": 1.06064})
     assert "memoryless 1.061" in comparison_text(table).splitlines()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from base64 import b64decode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ from itertools import pairwise
 import pytest
 
 from minisig.errors import MinisigError
+from minisig.report import page as module
 from minisig.report.page import embedded, write_report
 from minisig.report.runs import kinds, read_paths
 from minisig.report.sections import section
@@ -149,6 +151,44 @@ def test_a_validation_part_that_was_trained_on_is_told(written, records):
     assert note.startswith("With data.hold_out=false the validation part was trained on too")
 
 
+def test_a_seed_that_was_run_again_counts_once_and_is_told(one, several, tmp_path):
+    shutil.copytree(one, tmp_path / "again")
+    runs, _ = read_paths([several, tmp_path / "again"])
+    found = section(runs, [], lambda runs: [])
+    assert found.heading == "digits: 2 initializations, 4 runs"
+    assert [len(row[1].split(", ")) for row in found.views[0].table.rows] == [2, 2]
+    (note,) = found.notes
+    assert re.fullmatch(r"Of runs with .* the last to finish counts\. Left out: (again|random\+ep-seed0-\w+)\.", note)
+
+
+def test_two_runs_of_the_same_seed_are_reported_as_one(one, tmp_path):
+    runs, _ = read_paths([one, shutil.copytree(one, tmp_path / "again")])
+    found = section(runs, [], lambda runs: [])
+    assert found.heading == "digits, random+ep, seed 0"
+    assert found.notes[0].endswith(("Left out: again.", "Left out: one."))
+
+
+def test_the_network_is_named_where_all_runs_have_it(several, written, records):
+    runs, _ = read_paths([several])
+    assert section(runs, [], lambda runs: []).what == "digits · mlp, hidden 12-8-8"
+    runs, _ = read_paths([several, written(records, {"network.hidden": [20] * 3})])
+    assert section(runs, [], lambda runs: []).what == "digits"
+
+
+def test_results_on_other_data_have_a_section_of_their_own(several, written, records, tmp_path, monkeypatch):
+    sections = []
+    monkeypatch.setattr(module, "render", lambda found: sections.extend(found) or "")
+    changed = {"b": {"data.path": "/tmp/mine.npz"}, "c": {"data.delay": 50}, "d": {"data.hold_out": False}}
+    folders = [written(records, settings, name=name) for name, settings in changed.items()]
+    write_report([several, *folders], tmp_path / "report.html", lambda runs: [])
+    assert [one.heading for one in sections] == [
+        "digits: 3 kinds of network, 5 runs",
+        "digits, data.delay 50, random+ep, seed 0",
+        "digits on mine.npz, random+ep, seed 0",
+    ]
+    assert not any("mine" in sentence for sentence in sections[0].verdict)
+
+
 def test_several_experiments_have_a_section_each(one, written, records, page):
     found = page(one, written(records, {"experiment": "mine"}))
     assert [attributes.get("id") for attributes in found.all("section")] == ["s0", "s1"]
@@ -184,6 +224,14 @@ def test_the_page_is_made_for_people_who_do_not_see_it(one, page):
     assert len(charts) == 5
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
     assert all(attributes.get("scope") in ("row", "col") for attributes in found.all("th"))
+
+
+def test_every_class_is_one_that_style_or_script_knows(one, several, page):
+    text = "".join((module.HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    known = {*re.findall(r"\.([a-z][\w-]*)", text), "solid"}  # the dash that a line has by itself
+    for found in (page(one), page(several)):
+        used = {name for _, attributes in found.elements for name in (attributes.get("class") or "").split()}
+        assert used <= known
 
 
 def test_headings_follow_each_other(one, written, records, page):

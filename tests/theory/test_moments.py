@@ -98,6 +98,19 @@ def test_at_small_sigma_the_variance_is_that_of_the_tangent(mu, sigma):
     )
 
 
+@pytest.mark.parametrize(("mu", "sigma"), [(-40, 4), (-50, 5), (-100, 10), (50, 5)])
+def test_far_out_it_is_the_tail_that_counts(mu, sigma):
+    def mean(f):
+        pieces = np.arange(-38, 38, 2)
+        return sum(quad(lambda t: np.exp(-(t**2) / 2) * f(mu + sigma * t), a, a + 2, epsabs=0)[0] for a in pieces)
+
+    squared = theory.expectation(lambda z: theory.derivative(z) ** 2, mu, sigma)
+    assert squared == pytest.approx(mean(lambda z: theory.derivative(z) ** 2) / np.sqrt(2 * np.pi), rel=1e-9)
+    sign = -np.sign(mu)  # of y and 1 − y the one that does not round to 1
+    y, y2 = (mean(lambda z, n=n: expit(sign * z) ** n) / np.sqrt(2 * np.pi) for n in (1, 2))
+    assert theory.output_variance(mu, sigma) == pytest.approx(y2 - y**2, rel=1e-6)
+
+
 def test_density_is_zero_outside_the_unit_interval():
     outside = np.array([-np.inf, -1.0, 0.0, 1.0, 1.5, np.inf])
     np.testing.assert_array_equal(theory.density(outside, 0.3, 2.0), np.zeros(6))

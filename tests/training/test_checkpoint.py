@@ -21,7 +21,7 @@ from minisig.experiments import configure
 from minisig.network import mlp
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_tensors, write_tensors
-from minisig.training.folder import RunFolder
+from minisig.training.folder import FILES, RunFolder
 from minisig.training.loop import Training
 from minisig.training.run import resume, run
 from tests.cli.command import tree
@@ -123,6 +123,11 @@ def test_the_summary_of_a_stopped_run_has_the_gradient_norms_of_its_first_and_la
 
 
 # Runs that are finished
+
+
+def test_others_may_read_all_files_of_a_run(tmp_path, xor):
+    run(xor, tmp_path)
+    assert {path.stat().st_mode & 0o444 for path in tmp_path.iterdir() if path.name in FILES} == {0o444}
 
 
 def test_a_finished_run_is_left_as_it_is(tmp_path, xor):

@@ -17,6 +17,8 @@ from minisig.initializers.inputs import Matrix
 from minisig.initializers.recurrent import Params
 from minisig.layers import LSTM, RNN, Dense, Embedding
 
+NO_ACTIVATIONS = (nn.Softmax, nn.LogSoftmax, nn.MultiheadAttention)  # though PyTorch keeps them among these
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -64,6 +66,10 @@ def cells_of(module: Any) -> Iterator[Cell]:
                 biases = [getattr(inner, f"bias_{w}_l{k}") for w in ("ih", "hh")] if inner.bias else []
                 ours = RNN if isinstance(inner, nn.RNN) else LSTM
                 yield Cell(f"{name}.l{k}".lstrip("."), inner, ours, weights, biases)
+
+
+def is_activation(module: Any) -> bool:
+    return type(module).__module__ == nn.ReLU.__module__ and not isinstance(module, NO_ACTIVATIONS)
 
 
 def input_weights(params: Params) -> str:

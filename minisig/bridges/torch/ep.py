@@ -8,17 +8,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from minisig.bridges.torch.cells import Cell, cells_of, host, input_weights
+from minisig.bridges.torch.cells import Cell, cells_of, host, input_weights, is_activation
 from minisig.errors import UsageError, require_known
 from minisig.gradients import rows
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.ep import EP, ep_activities, ep_layer
 from minisig.initializers.inputs import SIGMOID, TANH, Activation, Inputs, Matrix, Target
-from minisig.initializers.recurrent import Params, RecurrentOptions, ep_cell
+from minisig.initializers.recurrent import Params, RecurrentOptions, ep_cell, unroll
 from minisig.layers import RNN, Dense
 
 ACTIVATIONS: dict[Any, Activation] = {nn.Sigmoid: SIGMOID, nn.Tanh: TANH}
-NO_ACTIVATIONS = (nn.Softmax, nn.LogSoftmax, nn.MultiheadAttention)  # though PyTorch keeps them there
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,10 @@ def ep_(module: Any, sample: Any = None, *, init: str = "random+ep", rng: int | 
     `sample` is a batch that the module can be called with. From it come the means and variances of what reaches the
     first layer, and any that stands after a layer with weights of another kind; without a sample they are taken as 0
     and 1. Those of the other layers come from theory. A layer's neurons are those of the nn.Sigmoid or nn.Tanh after
-    it, sigmoids if no module says so, and a tanh RNN's its own. `init` is "random+ep", "ortho+ep", "random+exact" or
-    "ortho+exact". An MLP of sigmoids gets the weights of `minisig.mlp`. What EP does not know stays as it is.
+    it, sigmoids if no module says so, and a tanh RNN's its own. Layers must be declared in the order in which they are
+    called; without a sample the order of declaration is taken for it. `init` is "random+ep", "ortho+ep",
+    "random+exact" or "ortho+exact". An MLP of sigmoids gets the weights of `minisig.mlp`. What EP does not know stays
+    as it is.
 
     >>> import torch
     >>> from torch import nn
@@ -108,19 +109,9 @@ def _measured(layers: list[Neurons], seen: dict[Any, tuple[Matrix, Matrix]]) -> 
                 x = x[:, None]
             elif cell.module.batch_first:
                 x = x.swapaxes(0, 1)
-            z, states[cell.module] = _unrolled(states.get(cell.module, x), cell.read())
+            z, states[cell.module] = unroll(states.get(cell.module, x), cell.read(), TANH)
         found[cell.name] = rows(z).mean(axis=0), rows(z).var(axis=0)
     return found
-
-
-def _unrolled(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
-    """Logits and states (T, B, H) of a tanh RNN over inputs x (T, B, n)."""
-    z, h = x @ cell["Wx"] + cell["b"], np.zeros((x.shape[1], len(cell["Wh"])))
-    states = np.empty_like(z)
-    for t in range(len(x)):
-        z[t] += h @ cell["Wh"]
-        states[t] = h = np.tanh(z[t])
-    return z, states
 
 
 def _seen(module: Any, layers: list[Neurons], sample: Any) -> dict[Any, tuple[Matrix, Matrix]]:
@@ -131,9 +122,14 @@ def _seen(module: Any, layers: list[Neurons], sample: Any) -> dict[Any, tuple[Ma
         output = output[0] if isinstance(output, tuple) else output
         seen.setdefault(inner, tuple(host(a) for a in (args[0], output)))  # type: ignore[arg-type]
 
+    def floats(inner: Any, args: Any) -> Any:  # here, as what stands before the layers may need integers
+        return args if args[0].is_floating_point() else (args[0].to(bias.dtype), *args[1:])
+
     bias = layers[0].cell.biases[0]
     sample = sample.to(bias.device, bias.dtype if sample.is_floating_point() else None)
-    hooks = [inner.register_forward_hook(note) for inner in {layer.cell.module for layer in layers}]
+    hooks = []
+    for inner in {layer.cell.module for layer in layers}:
+        hooks += [inner.register_forward_pre_hook(floats), inner.register_forward_hook(note)]
     modes = {inner: inner.training for inner in module.modules()}
     try:
         with torch.no_grad():
@@ -145,6 +141,13 @@ def _seen(module: Any, layers: list[Neurons], sample: Any) -> dict[Any, tuple[Ma
             inner.training = mode
     if missed := [layer.cell.name for layer in layers if layer.cell.module not in seen]:
         raise UsageError(f"the sample does not pass through {', '.join(missed)}")
+    names = {inner: name for name, inner in module.named_modules() if inner in seen}  # as declared, seen as called
+    for declared, called in zip(names, seen, strict=True):
+        if declared is not called:
+            raise UsageError(
+                f"the model calls {names[declared]} after {names[called]} but declares it before: declare its layers "
+                f"in the order in which they are called"
+            )
     return seen
 
 
@@ -168,7 +171,7 @@ def _neurons(module: Any) -> list[Neurons]:
             if waiting:
                 found[-1] = replace(found[-1], activation=ACTIVATIONS[type(inner)])
             waiting = False
-        elif type(inner).__module__ == nn.ReLU.__module__ and not isinstance(inner, NO_ACTIVATIONS):
+        elif is_activation(inner):
             raise UsageError(
                 f"{name} is a {type(inner).__name__}, but EP is about sigmoids and tanhs: hand ep_ the part of the "
                 f"model that is made of these"

@@ -7,20 +7,24 @@ torch has no RNN of sigmoids, but tanh(z/2) = 2 g(z) − 1: with u = 2h − 1 fo
 so that a sigmoid RNN is an nn.RNN, exactly, once the layer above it takes u for h.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from minisig.backends import Array
-from minisig.bridges.torch.cells import Cell, cells_of, input_weights
+from minisig.bridges.torch.cells import Cell, cells_of, input_weights, is_activation
 from minisig.errors import UsageError
-from minisig.layers import RNN
+from minisig.layers import RNN, Dropout, ScaledTanh, Sigmoid
 from minisig.network import Network
 
 
 def to_torch(net: Network, module: Any) -> None:
     """Copy the weights of `net` into `module`, which has the same layers in the same order.
+
+    Activations must be the same as well; those that the module applies as functions cannot be seen.
 
     >>> import minisig as ms, torch
     >>> from torch import nn
@@ -51,6 +55,8 @@ def to_torch(net: Network, module: Any) -> None:
 
 def from_torch(module: Any, net: Network) -> None:
     """Copy the weights of `module` into `net`, which has the same layers in the same order.
+
+    Activations must be the same as well; those that the module applies as functions cannot be seen.
 
     >>> import minisig as ms, torch
     >>> from torch import nn
@@ -86,8 +92,24 @@ def _matched(net: Network, module: Any) -> Iterator[tuple[str, Any, Cell]]:
         ours = ", ".join(f"{name} ({type(layer).__name__})" for name, layer in layers.items())
         theirs = ", ".join(f"{cell.name} ({cell.ours.__name__})" for cell in cells)
         raise UsageError(f"the network has {ours}, the module {theirs}: they must be the same in the same order")
+    _require_activations(net, module)
     for (name, layer), cell in zip(layers.items(), cells, strict=True):
         need, have = ({key: w.shape for key, w in params.items()} for params in (layer.params, cell.read()))
         if need != have:
             raise UsageError(f"{name} has the shapes {need}, the module's {cell.name} in our order {have}")
         yield name, layer, cell
+
+
+def _require_activations(net: Network, module: Any) -> None:
+    """Refuse activations that can be seen not to be the network's; one module may be called in several places."""
+    ours = [type(layer) for layer in net.layers.values() if not layer.params and not isinstance(layer, Dropout)]
+    if not {*ours} <= {Sigmoid, ScaledTanh}:
+        return  # a layer of one's own may match anything
+    theirs = {name: type(inner) for name, inner in module.named_modules() if is_activation(inner)}
+    for i, (name, kind) in enumerate(theirs.items()):
+        if kind is not nn.Sigmoid or i >= ours.count(Sigmoid):
+            has = " and ".join(f"{n} {own.__name__}" for own, n in Counter(ours).items()) or "no activation"
+            remedy = "they must be the same"
+            if ScaledTanh in ours:
+                remedy = "torch has no ScaledTanh, apply 1.7159 tanh(2z/3) as a function"
+            raise UsageError(f"the module's {name} is a {kind.__name__}, but the network has {has}: {remedy}")

@@ -35,7 +35,9 @@ def draw_bounds(axes: Any, found: Bounds) -> None:
     widen(axes, 2)
     name_places(axes, found)
     axes.grid(alpha=0.3)
-    axes.legend(title=found.verdict, fontsize="small")
+    # Below the axes, for no corner of them is free of lines in every network.
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4 if axes.get_xlabel() else 2.3}
+    axes.legend(title=found.verdict, fontsize="small", ncols=2, columnspacing=1, handlelength=1.6, **below)
 
 
 def name_places(axes: Any, found: Bounds) -> None:

@@ -32,7 +32,12 @@ def inspection_figure(config: Config, found: Mapping[str, Inspection], metrics: 
     shown = [f for f in LAYER if f == "gradient_norm" or sum(row[f] is not None for row in layers) > 1]
     reach = all(inspection.bounds and len(inspection.bounds.rows) > 1 for inspection in found.values())
     count = len(shown) + reach
-    heights = [3.5 * -(-count // 2), *([3.5] if metrics else []), *([4.5] if metrics and metrics.activities else [])]
+    legend = 0.7 if reach and len(found) == 1 else 0  # of the bounds, below their panel
+    heights = [
+        3.5 * -(-count // 2) + legend,
+        *([3.5] if metrics else []),
+        *([4.5] if metrics and metrics.activities else []),
+    ]
     figure = new_figure(11 if count > 1 or metrics else 6, sum(heights))
     parts = np.atleast_1d(figure.subfigures(len(heights), 1, height_ratios=heights))
     panels = list(parts[0].subplots(-(-count // 2), min(2, count), squeeze=False).flat)

@@ -13,7 +13,7 @@ from minisig.report.palette import PALETTE
 SIGMAS = (0.5, 1.0, 2.0, 4.0)  # beside the neuron's own
 SHIFTS = (-2.0, -1.0, 1.0, 2.0)  # of μ from the neuron's own
 LEVELS = 22  # of H_B
-TALLEST = 4.0  # density shown: that of a logit that hardly varies rises without limit
+TALLEST = 5.0  # density shown: that of a logit that hardly varies rises without limit
 
 
 def neuron_figure(mu: float = 0.0, sigma: float | None = None) -> Any:

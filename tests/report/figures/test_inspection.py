@@ -32,7 +32,7 @@ def inspected(experiment, inits, **settings):
         config = configure(experiment, settings | {"network.init": init})
         data = load(config.data, seed=0)
         batch = data.train.batches(config.batch_size, 0).at(1)
-        found[init] = inspect_network(build_network(config, data), batch)
+        found[init] = inspect_network(build_network(config, data), batch.x, batch.labels)
     return config, found
 
 
@@ -88,6 +88,22 @@ def test_a_single_one_stands_against_its_bounds_from_the_input_on(six):
         assert (drawn[lower].get_ydata() <= drawn[upper].get_ydata()).all()
     assert axes.get_legend().get_title().get_text() == bounds.verdict
     assert axes.get_yscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "settings"),
+    [("digits", {"network.hidden": [20] * 30}), ("copy-memory", {"data.delay": 20})],
+    ids=["layers", "time steps"],
+)
+def test_the_legend_of_the_bounds_is_below_what_it_explains(experiment, settings):
+    config, found = inspected(experiment, ["ortho+ep"], **settings)
+    figure = inspection_figure(config, found)
+    figure.draw_without_rendering()
+    axes = panels(figure)["gradient of the loss by the activities"]
+    legend = axes.get_legend().get_window_extent()
+    assert legend.y1 < axes.xaxis.get_tightbbox().y0
+    assert legend.y0 >= 0
+    assert figure.bbox.x0 <= legend.x0 < legend.x1 <= figure.bbox.x1
 
 
 def test_a_bound_that_is_too_loose_to_be_seen_leaves_the_figure_and_says_where_to():

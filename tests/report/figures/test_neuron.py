@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from minisig import theory
+from minisig.lessons.neuron import draw
 from minisig.report.figures import neuron_figure
 
 pytest.importorskip("matplotlib")
@@ -41,6 +42,20 @@ def test_the_legend_tells_the_lines_apart():
         assert [text.get_text() for text in axes.get_legend().get_texts()] == names
         assert len({line.get_color() for line in axes.lines}) == len(names)
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("y", "p(y)")
+
+
+def lesson():
+    return draw(np.random.default_rng(0).standard_normal(1000), np.ones(1), np.zeros(1))
+
+
+@pytest.mark.parametrize("figure", [neuron_figure, lesson])
+def test_no_legend_covers_a_line(figure):
+    drawn = figure()
+    drawn.draw_without_rendering()
+    for axes in drawn.axes[:2]:
+        covered = axes.get_legend().get_window_extent()
+        for line in axes.lines:
+            assert not covered.count_contains(axes.transData.transform(np.transpose(line.get_data())))
 
 
 def test_on_the_ridge_the_slope_by_sigma_is_zero_and_the_summit_is_the_papers():

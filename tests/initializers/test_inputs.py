@@ -1,0 +1,30 @@
+"""What an initializer is told of the data."""
+
+import numpy as np
+import pytest
+
+from minisig import mlp
+from minisig.errors import UsageError
+from minisig.initializers.inputs import SAMPLE, Inputs
+
+
+@pytest.mark.parametrize(("constant", "rows"), [(0.1, 7), (0.7, 50), (255.3, 999)])
+def test_a_constant_has_no_variance_not_even_of_rounding(constant, rows):
+    x = np.full((rows, 3), constant)
+    assert not Inputs.measured(x).variance.any()
+    with pytest.raises(UsageError, match="all inputs are constant"):
+        mlp([3, 4, 2], x=x)
+    x[0, 1] += 1.0
+    assert Inputs.measured(x.tolist()).variance.nonzero()[0] == [1]
+
+
+@pytest.mark.parametrize("init", ["random+ep", "lsuv", "lecun"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1e300])
+def test_data_without_a_variance_are_refused_by_their_column(init, wrong):
+    x = np.random.default_rng(0).normal(size=(SAMPLE + 10, 6))
+    x[-1, 3] = wrong  # after the rows that are kept
+    with pytest.raises(UsageError, match=r"in column 3: remove"):
+        mlp([6, 5, 2], init=init, x=x)
+    x[2:4, 4:] = np.inf, wrong
+    with pytest.raises(UsageError, match=r"in column 3 and 2 more: remove"):
+        mlp([6, 5, 2], init=init, x=x)
