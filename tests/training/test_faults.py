@@ -170,5 +170,5 @@ def test_what_a_killed_process_was_writing_is_cleared_away(tmp_path):
     run(configure("xor", {"iterations": 5}), tmp_path)
     for name in (".tmpAbc123", ".checkpoint.safetensors.tmp"):
         (tmp_path / name).write_bytes(b"half")
-    resume(tmp_path)
+    resume(tmp_path, 6)
     assert not [path.name for path in tmp_path.iterdir() if "tmp" in path.name]

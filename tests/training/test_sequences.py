@@ -241,11 +241,11 @@ def test_inspect_tells_what_an_untrained_network_remembers():
     ("args", "words"),
     [
         (["--set", "data.delay"], ["NAME=VALUE"]),
-        (["--set", "data.delay=0"], ["$.data.delay"]),
+        (["--set", "data.delay=0"], ["data.delay: expected int >= 1, got 0"]),
         (["--set", "data.dely=5"], ["unknown setting of data 'dely'. Did you mean 'delay'?"]),
         (["--model", "gru"], ["unknown model 'gru'"]),
         (["--model", "lstm", "--init", "random+ep"], ["for an LSTM"]),
-        (["--set", "network.ep_mode=both"], ["$.network.ep_mode"]),
+        (["--set", "network.ep_mode=both"], ["unknown network.ep_mode 'both'. Choose from: recurrent, joint"]),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(args, words, tmp_path, monkeypatch):
