@@ -57,7 +57,7 @@ def log_derivative(z: Any) -> Any:
     return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z)))
 
 
-def density(y: Values, mu: Values = 0.0, sigma: Values = 1.0) -> Values:
+def density(y: Values, mu: Values, sigma: Values) -> Values:
     """p_y(y) for 0 < y < 1, and 0 elsewhere."""
     y, mu, sigma = np.asarray(y, dtype=float), np.asarray(mu, dtype=float), positive(sigma)
     inside = (y > 0) & (y < 1)

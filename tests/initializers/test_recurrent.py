@@ -126,9 +126,9 @@ def test_ortho_is_orthonormal():
     np.testing.assert_allclose(params["rnn0"]["Wh"].T @ params["rnn0"]["Wh"], np.eye(H), atol=1e-12)
 
 
-@pytest.mark.parametrize("bias", [1.0, 5.0])
-def test_the_lstm_has_a_forget_bias_and_orthonormal_gates(bias):
-    params, _ = weights("ortho", model="lstm", forget_bias=bias)
+@pytest.mark.parametrize(("given", "bias"), [({}, 1.0), ({"forget_bias": 5.0}, 5.0)])
+def test_the_lstm_has_a_forget_bias_and_orthonormal_gates(given, bias):
+    params, _ = weights("ortho", model="lstm", **given)
     cell = params["lstm0"]
     np.testing.assert_array_equal(cell["b"], np.repeat([0.0, bias, 0.0, 0.0], H))
     for k in range(4):

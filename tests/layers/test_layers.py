@@ -107,10 +107,11 @@ def test_dropout_keeps_the_mean_and_silences_the_right_share():
     assert abs(y.mean() - 1) < 5 * deviation / (1 - p)
 
 
-def test_dropout_is_off_when_evaluating(x):
-    y, m = Dropout(0.5).forward(x, BACKEND, None)
-    assert m is None
-    assert y is x
+def test_dropout_is_off_when_evaluating_and_where_nothing_is_dropped(x):
+    for p, rng in ((0.5, None), (0.0, np.random.default_rng(0))):
+        y, m = Dropout(p).forward(x, BACKEND, rng)
+        assert m is None
+        assert y is x
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.0, 1.5, float("nan")])
