@@ -7,7 +7,7 @@ from minisig.theory.mean_field import critical_width, depth_scale, gain, row_nor
 from minisig.theory.moments import check_range, derivative, expectation, output_mean, output_variance
 
 
-def describe(mu: float = 0.0, sigma: float | None = None) -> dict[str, float]:
+def describe(mu: float, sigma: float | None = None) -> dict[str, float]:
     """The neuron with logit z ~ N(μ, σ²); without σ, the one that maximises H_B at this μ."""
     check_range(mu, 1.0 if sigma is None else sigma)
     if sigma is None:

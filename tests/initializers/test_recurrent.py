@@ -165,6 +165,11 @@ def test_the_account_counts_inputs_and_state_as_what_a_neuron_sees():
     assert shapes == {"rnn0": (H + H, H), "rnn1": (H + 60, 60), "dense": (60, V)}
 
 
+def test_lsuv_leaves_a_single_logit_as_it_is_for_it_has_no_variance():
+    net = recurrent(2, [1], init="lsuv", tokens=[[0]], dtype="float64")
+    assert abs(net.params["rnn0.Wh"].item()) == 1.0  # orthonormal
+
+
 @pytest.mark.parametrize("init", ["random+ep", "lsuv"])
 def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
     with pytest.raises(UsageError, match=r"for an LSTM.*ortho, glorot, lecun"):
