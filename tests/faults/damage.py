@@ -166,7 +166,9 @@ def damaged_files(folder, count):
     """So many damaged files of every kind that runs leave behind, each met by what reads it."""
     figures, misses = Counter(), []
     signal.signal(signal.SIGALRM, give_up)
-    with patch.object(os, "fsync", lambda file: None):
+    # Public data that are here would be found by a configuration that has lost its path, and take memory.
+    elsewhere = dict.fromkeys(("MINISIG_DATA", "XDG_CACHE_HOME"), str(folder / "nothing"))
+    with patch.object(os, "fsync", lambda file: None), patch.dict(os.environ, elsewhere):
         folders = run_files(folder)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for name, damaged in folders.items():
