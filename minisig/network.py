@@ -181,12 +181,17 @@ class Network:
 
 def _require_whole(name: str, layer: Layer) -> None:
     """Weights (n, m) and biases (m,) that fit together; of a recurrent layer of H units m is H, of an LSTM 4H."""
+    for key, w in layer.params.items():
+        if getattr(getattr(w, "dtype", None), "kind", None) not in ("f", "c"):
+            found = getattr(w, "dtype", type(w).__name__)
+            raise UsageError(f"{name}.{key}: expected an array of floating numbers, got {found}")
     shapes = {key: w.shape for key, w in layer.params.items()}
-    m, H = shapes["b"][-1:], shapes.get("Wh", shapes["b"])[0] * (4 if isinstance(layer, LSTM) else 1)
-    if shapes["b"] != m or m != (H,) or any(shape[1:] != m for key, shape in shapes.items() if key != "b"):
+    m, gates = layer.params["b"].size, 4 if isinstance(layer, LSTM) else 1
+    wanted = {key: (*shape[:1], m) for key, shape in shapes.items()} | {"b": (m,)}
+    if "Wh" in shapes:
+        wanted["Wh"] = (m // gates, m // gates * gates)
+    if shapes != wanted:
         raise UsageError(f"{name}: weights and biases do not fit together: {shapes}")
-    if kinds := {str(w.dtype) for w in layer.params.values() if w.dtype.kind not in "fc"}:
-        raise UsageError(f"{name}: expected weights and biases of floating numbers, got {', '.join(kinds)}")
 
 
 def mlp(

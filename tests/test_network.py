@@ -230,13 +230,18 @@ def test_a_recurrent_layer_takes_time_batch_and_inputs(model, shape):
         Dense(np.ones((4, 5)), np.ones((1, 5))),
         Dense(np.ones(4), np.ones(4)),
         Dense(np.ones((4, 5), dtype=int), np.ones(5)),
+        Dense(np.ones((4, 1)), np.array(1.0)),
+        Dense([[1.0]], [1.0]),
+        LSTM(np.ones((4, 5)), np.ones((1, 5)), np.ones(5)),
         RNN(np.ones((4, 5)), np.ones((4, 5)), np.ones(5)),
         RNN(np.ones((4, 6)), np.ones((5, 5)), np.ones(5)),
         LSTM(np.ones((4, 5)), np.ones((5, 5)), np.ones(5)),
     ],
 )
 def test_weights_that_do_not_fit_together_are_refused_by_the_layers_name(layer):
-    with pytest.raises(UsageError, match=r"^mine: .*(do not fit together|of floating numbers)"):
+    with pytest.raises(
+        UsageError, match=r"^mine(: .*do not fit together|\.[Wb]\w*: expected an array of floating numbers)"
+    ):
         Network([("mine", layer)], get_backend())
 
 

@@ -62,6 +62,8 @@ def compare(
     minisig compare ptb --scheduler tcp://head:8786
     minisig compare xor --plot xor.pdf
     """
+    from importlib.util import find_spec
+
     from minisig.cli.progress import comparison_progress
     from minisig.cli.report import report_beside
     from minisig.experiments import EXPERIMENTS
@@ -102,10 +104,11 @@ def compare(
         with writing(folder):
             for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
                 write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
-        drawn = _drawn(comparison, folder / "curves.png")
+        curves = learning_curves(comparison) if find_spec("matplotlib") else None
+        drawn = curves is not None and _kept(curves, folder / "curves.png")
         report = report_beside(folder)
         if plot:
-            save(learning_curves(comparison), Path(plot))
+            save(curves, Path(plot))
         if form == "text":
             what = "runs, tables and curves" if drawn else "runs and tables"
             click.echo(f"\n{what} are in {folder}{f', see {report} there' if report else ''}")
@@ -116,16 +119,12 @@ def compare(
         raise error
 
 
-def _drawn(comparison: Any, path: Path) -> bool:
-    """Learning curves, if there is something to draw them with and room for them; whether there was."""
-    from importlib.util import find_spec
+def _kept(curves: Any, path: Path) -> bool:
+    """Whether there was room for the figure; if not, the runs are worth more than that."""
+    from minisig.report.figures import save
 
-    from minisig.report.figures import learning_curves, save
-
-    if find_spec("matplotlib") is None:
-        return False
     try:
-        save(learning_curves(comparison), path)
+        save(curves, path)
     except MinisigError as error:
         click.echo(f"no curves were drawn: {error}", err=True)
         return False

@@ -130,7 +130,8 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
 
 def _content(path: str | None) -> str:
     """A hash of the user's own data; none of what cannot be read here, but perhaps by a cluster's workers."""
-    files = [] if path is None else sorted(file for file in (Path(path), *Path(path).glob("*")) if file.is_file())
+    own = Path(path) if path else None
+    files = [own] if own and own.is_file() else sorted(own.glob("*-ubyte*")) + sorted(own.glob("*.txt*")) if own else []
     known_by = sha256()
     try:
         for file in files:

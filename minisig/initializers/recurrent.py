@@ -1,8 +1,8 @@
 """Initializations of recurrent networks: embedding → sigmoid RNN or LSTM → softmax layer.
 
     lecun glorot ortho      Wx, Wh and the output weights drawn by their own sizes, biases zero
-    lsuv                    orthonormal; Wx and Wh of a layer scaled together until its logits have variance 1, or in
-                            vain for 20 rounds, which may be with fewer than four units
+    lsuv                    orthonormal; Wx and Wh of a layer scaled together until its logits have variance 1, for 20
+                            rounds at most
     EP, mode "recurrent"    columns of Wh at the radius σ/√k (paper, section V); the inputs add a small part to the
                             logits, of deviation `input_rms` over the vocabulary
     EP, mode "joint"        the logit's variance σ² split evenly between inputs and state (theorem 1 speaks of the

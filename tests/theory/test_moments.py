@@ -108,7 +108,7 @@ def test_far_out_it_is_the_tail_that_counts(mu, sigma):
     assert squared == pytest.approx(mean(lambda z: theory.derivative(z) ** 2) / np.sqrt(2 * np.pi), rel=1e-9)
     sign = -np.sign(mu)  # of y and 1 − y the one that does not round to 1
     y, y2 = (mean(lambda z, n=n: expit(sign * z) ** n) / np.sqrt(2 * np.pi) for n in (1, 2))
-    assert theory.output_variance(mu, sigma) == pytest.approx(y2 - y**2, rel=1e-6)
+    assert theory.output_variance(mu, sigma) == pytest.approx(y2 - y**2, rel=1e-9)
 
 
 def test_density_is_zero_outside_the_unit_interval():
