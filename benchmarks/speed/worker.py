@@ -11,7 +11,7 @@ import sys
 from time import perf_counter, process_time
 from typing import Any
 
-from benchmarks.speed.measure import interleaved, ratios, spread
+from benchmarks.speed.measure import REST, interleaved, ratios, spread
 from benchmarks.speed.workloads import ONE_THREAD, OURS, WORKLOADS, Step, build, maker
 
 POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -53,7 +53,10 @@ def main(name: str, threads: int, rounds: int, seconds: float) -> None:
             steps.pop(peer, None)
             missing[peer] = f"{type(error).__name__}: {error}".splitlines()[0]
     cpu, wall = process_time(), perf_counter()
-    times = interleaved(steps, process_time if threads == 1 else perf_counter, rounds, seconds)
+    if threads == 1:
+        times = interleaved(steps, process_time, rounds, seconds)
+    else:
+        times = interleaved(steps, perf_counter, rounds, seconds, REST)
     busy = (process_time() - cpu) / (perf_counter() - wall)
     if threads == 1 and busy > 1.1:
         raise SystemExit(f"{name}: {busy:.2f} threads were at work, and only one should have been")

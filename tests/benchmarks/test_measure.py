@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from benchmarks.speed import measure
 from benchmarks.speed.growth import exponent
 from benchmarks.speed.measure import interleaved, ratios, spread
 from benchmarks.speed.report import targets
@@ -44,6 +45,35 @@ def test_a_machine_that_slows_down_for_whole_rounds_leaves_the_ratio_alone():
     times = interleaved(steps, lambda: machine.now, rounds=5, seconds=0.0)
     assert times["a"][-1] > 10 * times["a"][0]
     assert ratios(times["b"], times["a"]) == pytest.approx((3, 3, 3))
+
+
+def test_a_pool_that_spins_after_its_last_step_is_let_fall_asleep_before_the_next_peer_is_timed(monkeypatch):
+    machine, spinning = Machine(), set()
+
+    def peer(name):
+        def run():
+            machine.now += 0.5 if spinning - {name} else 0.1
+            spinning.add(name)
+
+        return Step(run, dict)
+
+    monkeypatch.setattr(measure, "sleep", lambda seconds: spinning.clear())
+    steps = {"ours": peer("ours"), "theirs": peer("theirs")}
+    at_once = interleaved(steps, lambda: machine.now, rounds=3, seconds=0.1)
+    rested = interleaved(steps, lambda: machine.now, rounds=3, seconds=0.1, rest=1.0)
+    assert at_once == {name: pytest.approx([0.5] * 3) for name in steps}
+    assert rested == {name: pytest.approx([0.1] * 3) for name in steps}
+
+
+def test_the_step_after_a_rest_is_not_counted():
+    machine, asleep = Machine(), [True]
+
+    def run():
+        machine.now += 1.0 if asleep[0] else 0.1
+        asleep[0] = not asleep[0]  # a slice is one step, and so is what comes before it
+
+    times = interleaved({"a": Step(run, dict)}, lambda: machine.now, rounds=3, seconds=0.0, rest=1e-6)
+    assert times["a"] == pytest.approx([0.1] * 3)
 
 
 def test_work_that_is_still_under_way_is_waited_for_within_the_slice():
