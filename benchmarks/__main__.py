@@ -27,7 +27,7 @@ def main(names: tuple[str, ...], threads: str | None, quick: bool, check: bool, 
     """Time minisig, PyTorch, JAX, scikit-learn and the bare matrix products on the same work, in turn.
 
     \b
-    python -m benchmarks                            # all, 45 minutes; writes benchmarks/results/speed.json
+    python -m benchmarks                            # all, half an hour; writes benchmarks/results/speed.json
     python -m benchmarks --threads 1                # on a machine with other work to do; writes it too
     python -m benchmarks mlp-deep                   # some; writes nothing
     python -m benchmarks --quick --check

@@ -130,9 +130,10 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
 
 def _content(path: str | None) -> str:
     """A hash of the user's own data; none of what cannot be read here, but perhaps by a cluster's workers."""
-    own = Path(path) if path else None
-    files = [own] if own and own.is_file() else sorted(own.glob("*-ubyte*")) + sorted(own.glob("*.txt*")) if own else []
-    known_by = sha256()
+    if path is None:
+        return ""
+    own, known_by = Path(path), sha256()
+    files = [own] if own.is_file() else sorted(own.glob("*-ubyte*")) + sorted(own.glob("*.txt*"))
     try:
         for file in files:
             with file.open("rb") as content:
