@@ -45,7 +45,7 @@ def main() -> None:
         "ready": sum(watched.ready[1:]),
     }
     print(results)
-    save("augment", "OPENBLAS_NUM_THREADS=1 python -m benchmarks.augment", **results)
+    save("augment", "python -m benchmarks.augment", **results)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Time to accuracy on the real MNIST: the configurations named -fast, four seeds each, but for distorted images one.
 
-python -m benchmarks.fast                       # all, hours on two cores; writes results/fast.json
+python -m benchmarks.fast                       # all, hours on two cores; needs MNIST; writes results/fast.json
 python -m benchmarks.fast mnist-shallow-fast    # some; the others' results stay
 
 Learning rates and iterations are those of experiments/table.py, which says how they were chosen: without the test
@@ -25,7 +25,7 @@ SEEDS = {"mnist-deep-augmented-fast": 1}  # an hour each
 
 
 @click.command(help=unwrapped(__doc__))
-@click.argument("names", nargs=-1, type=click.Choice(FAST))
+@click.argument("names", nargs=-1, type=click.Choice(FAST), metavar="[NAME]...")
 def main(names: tuple[str, ...]) -> None:
     rows = {row["experiment"]: row for row in (read("fast") or {"rows": []})["rows"]}
     for name in names or FAST:

@@ -1,6 +1,7 @@
-"""The paper's tables with our own numbers, at a budget that two cores finish in about two hours.
+"""The paper's tables with our own numbers, at a budget that two cores finish in one to two hours.
 
-python -m benchmarks.paper --workers 2                  # all; writes results/paper/NAME.json and NAME.png
+python -m benchmarks.paper --workers 2                  # all; needs MNIST and the Penn Treebank; writes
+                                                        # results/paper/NAME.json and NAME.png
 python -m benchmarks.paper xor mnist-deep --workers 2   # some
 python -m benchmarks.paper --full --scheduler ADDRESS   # at the paper's own scale, for a GPU or a cluster
 
@@ -74,7 +75,7 @@ def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, bac
         comparison = compare(jobs, Path("runs") / "paper" / name, where)
         print(comparison_text(comparison), flush=True)
         target = f"paper/{name}-full" if full else f"paper/{name}"
-        command = f"python -m benchmarks.paper {name}" + (" --full" if full else "")
+        command = f"python -m benchmarks.paper {name} --backend {backend}" + (" --full" if full else "")
         record.save(target, command, settings=settings | slower, **comparison_json(comparison))
         save(learning_curves(comparison), record.RESULTS / f"{target}.png")
 

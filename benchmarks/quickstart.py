@@ -1,6 +1,6 @@
 """The quick start's numbers: digits at 8 and at 100 hidden layers, and XOR, per initialization and seed.
 
-OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart      # about ten minutes; writes results/quickstart.json
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart      # a quarter of an hour; writes results/quickstart.json
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def main() -> None:
     config = configure("digits")
     save(
         "quickstart",
-        "OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart",
+        "python -m benchmarks.quickstart",
         output=summary_text(run(config), config, Path("runs/digits-random+ep-seed0")),
         digits=measure("digits", list(INITIALIZERS), 4, {}),
         deep=measure("digits", ["random+ep", "ortho+ep"], 4, DEEP),

@@ -56,7 +56,7 @@ def blocks() -> dict[str, str]:
         "xor": _xor(quickstart["xor"]),
         "inspect": _indented(_read("inspect")["text"]),
         "tracking": TRACKING.format(**speed["tracking"][OURS]),
-        "fast": _fast((read("fast") or {"rows": []})["rows"]),
+        "fast": _fast(_read("fast")["rows"]),
         "mnist": _mnist(_read("mnist")["rows"]),
         "augment": AUGMENTED.format(**_read("augment")),
         "paper": _paper(),
@@ -74,8 +74,7 @@ def blocks() -> dict[str, str]:
 
 def _read(name: str) -> Any:
     if (found := read(name)) is None:
-        command = {"speed": "benchmarks"}.get(name, f"benchmarks.{name.replace('-', ' ')}")
-        raise SystemExit(f"results/{name}.json is not there; make it with: python -m {command}")
+        raise SystemExit(f"results/{name}.json is not there; README.md lists the commands that make them")
     return found
 
 
@@ -102,8 +101,6 @@ def _mnist(rows: list[dict[str, Any]]) -> str:
 
 
 def _fast(rows: list[dict[str, Any]]) -> str:
-    if not rows:
-        return "Not measured yet: `python -m benchmarks.fast`."
     head = ["experiment", "learning rate", "batch × iterations", "test error %, each seed", "mean", "paper"]
     lines = [[*head, "seconds of the longest run", "the paper's, on a TITAN X"]]
     for row in rows:
@@ -115,32 +112,26 @@ def _fast(rows: list[dict[str, Any]]) -> str:
 
 
 def _paper() -> str:
-    """The reduced comparisons that have been made, a line with our numbers and one with the paper's."""
+    """The reduced comparisons, a line with our numbers and one with the paper's."""
     names = list(PAPER_INITS)
     lines = [["experiment", "seeds × iterations", "", *names, "other"]]
     for name in BUDGET:
-        if (found := read(f"paper/{name}")) is None:
-            continue
+        found = _read(f"paper/{name}")
         rows = {row["init"]: row for row in found["rows"]}
         others = [row for row in found["rows"] if row["init"] not in names]
         digits = 2 if found["metric"] == "test_error" else 1 if rows["random+ep"]["mean"] > 10 else 3
-
-        def ours(row: dict[str, Any], digits: int = digits) -> str:
-            return f"{row['mean']:.{digits}f}" + (f" ± {row['std']:.{digits}f}" if row["std"] else "")
-
-        def theirs(row: dict[str, Any], digits: int = digits) -> str:
-            if row["paper"] is None:
-                return "–"
-            std = row["paper_std"]
-            return f"{row['paper']:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
-
-        for who, cell in (("here", ours), ("paper", theirs)):
-            if who == "paper" and not any(row["paper"] for row in found["rows"]):
-                continue
-            what = [f"{name}, {UNITS[found['metric']]}", f"{found['seeds']} × {found['iterations']:,}"]
-            other = ", ".join(f"{row['init']} {cell(row)}" for row in others) or "–"
-            lines.append([*(what if who == "here" else ["", ""]), who, *(cell(rows[init]) for init in names), other])
+        what = [f"{name}, {UNITS[found['metric']]}", f"{found['seeds']} × {found['iterations']:,}"]
+        for who, figure, spread in (("here", "mean", "std"), ("paper", "paper", "paper_std")):
+            if any(row[figure] for row in found["rows"]):
+                cells = {row["init"]: _figure(row[figure], row[spread], digits) for row in found["rows"]}
+                other = ", ".join(f"{row['init']} {cells[row['init']]}" for row in others) or "–"
+                lines.append([*(what if who == "here" else ["", ""]), who, *(cells[init] for init in names), other])
     return table(lines)
+
+
+def _figure(mean: float | None, std: float | None, digits: int) -> str:
+    """Mean ± deviation, where there is one; that of a single seed is 0."""
+    return "–" if mean is None else f"{mean:.{digits}f}" + (f" ± {std:.{digits}f}" if std else "")
 
 
 def _sklearn(rows: list[dict[str, Any]]) -> str:

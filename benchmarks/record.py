@@ -17,6 +17,8 @@ RESULTS = Path(__file__).parent / "results"
 def save(name: str, command: str, **content: Any) -> None:
     """Write results/NAME.json; its content may be about another machine if it has a "machine" of its own."""
     path = RESULTS / f"{name}.json"
+    if threads := os.environ.get("OPENBLAS_NUM_THREADS"):
+        command = f"OPENBLAS_NUM_THREADS={threads} {command}"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"command": command, "machine": machine(), **content}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
@@ -47,8 +49,18 @@ def machine() -> dict[str, str | int | None]:
         "threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
         "python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy")},
+        "blas": _blas(),
         "minisig": __version__,
     }
+
+
+def _blas() -> str | None:
+    """The library that makes our products, and for which kind of CPU: on another the last bits differ."""
+    import scipy.linalg.blas  # noqa: F401 — to be seen it must be loaded
+    from threadpoolctl import threadpool_info
+
+    found = [info for info in threadpool_info() if "scipy" in info["filepath"]]
+    return f"{found[0]['internal_api']} {found[0]['version']}, {found[0]['architecture']}" if found else None
 
 
 def _cpu() -> str:

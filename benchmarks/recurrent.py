@@ -2,7 +2,7 @@
 
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent copy      # about ten minutes on two cores
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent delays    # about ten minutes
-OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent ptb       # about ten minutes; needs $MINISIG_DATA/ptb
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent ptb       # about ten minutes; needs the Penn Treebank
 
 Each writes results/recurrent-PART.json.
 """
@@ -76,7 +76,7 @@ def main(part: str) -> None:
         {"variant": name, "settings": {**common, **own}, "runs": [next(figures) for _ in range(seeds)]}
         for name, own in variants.items()
     ]
-    command = f"OPENBLAS_NUM_THREADS=1 python -m benchmarks.recurrent {part}"
+    command = f"python -m benchmarks.recurrent {part}"
     save(f"recurrent-{part}", command, experiment=experiment, rows=rows)
     for row in rows:
         print(row["variant"], [(r["test_perplexity"], r.get("test_recall"), r["seconds"]) for r in row["runs"]])

@@ -1,6 +1,6 @@
 """SigmoidClassifier beside scikit-learn's own MLPClassifier(activation="logistic") of the same shape, on digits.
 
-OPENBLAS_NUM_THREADS=1 python -m benchmarks.sklearn     # about ten minutes; writes results/sklearn.json
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.sklearn     # a few minutes; writes results/sklearn.json
 
 Both see the same 1,497 training and 300 test images, for as many passes in batches of as many. Ours has its default
 learning rate; of MLPClassifier every optimizer is shown with the learning rate that did best on the test images.
@@ -61,7 +61,7 @@ def rows(hidden: tuple[int, ...]) -> list[dict[str, Any]]:
 @click.command(help=unwrapped(__doc__))
 def main() -> None:
     found = [row for hidden in SHAPES for row in rows(hidden)]
-    save("sklearn", "OPENBLAS_NUM_THREADS=1 python -m benchmarks.sklearn", passes=PASSES, rows=found)
+    save("sklearn", "python -m benchmarks.sklearn", passes=PASSES, rows=found)
 
 
 if __name__ == "__main__":

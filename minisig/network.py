@@ -3,7 +3,7 @@
 data → forward through the layers → loss → backward through them → trace → optimizer
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -11,34 +11,27 @@ import numpy as np
 from numpy.random import Generator
 
 from minisig.backends import Array, Backend, get_backend
+from minisig.checks import checked_inputs, checked_layers, require_fit, require_gradients
 from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
 from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
-from minisig.layers import ACTIVATIONS, CELLS, LSTM, Dense, Dropout, Embedding, Layer
+from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
 from minisig.losses import softmax_cross_entropy
 from minisig.trace import Arrays, Trace
 
 States = dict[str, Any]  # of recurrent layers, by their names
-WEIGHTED = (Dense, *CELLS.values())  # the first parameter of each has a row for every input
 
 
 class Network:
     """Named layers on one backend. `account` says what the initializer did, if there was one."""
 
-    def __init__(self, layers: Sequence[tuple[str, Layer]], backend: Backend, account: Account | None = None) -> None:
-        if not layers:
-            raise UsageError("a network needs at least one layer, got none")
-        try:
-            self.layers = dict(layers)
-        except (TypeError, ValueError):
-            raise UsageError(
-                f"expected (name, layer) pairs, got {[type(layer).__name__ for layer in layers]}"
-            ) from None
-        if len(self.layers) < len(layers):
-            raise UsageError(f"layer names must differ, got {[name for name, _ in layers]}")
-        for name, layer in layers:
-            if isinstance(layer, WEIGHTED):
-                _require_whole(name, layer)
+    def __init__(
+        self,
+        layers: Mapping[str, Layer] | Iterable[tuple[str, Layer]],
+        backend: Backend,
+        account: Account | None = None,
+    ) -> None:
+        self.layers = checked_layers(layers)
         self.backend = backend
         self.account = account
 
@@ -52,11 +45,12 @@ class Network:
         own = self.params
         if own.keys() != params.keys():
             raise UsageError(f"parameters {sorted(params)} do not fit a network with {sorted(own)}")
-        for name, value in params.items():
+        values = {name: self.backend.xp.asarray(value) for name, value in params.items()}
+        for name, value in values.items():
             if own[name].shape != value.shape:
                 raise UsageError(f"{name}: expected shape {own[name].shape}, got {value.shape}")
-        for name, value in params.items():
-            own[name][...] = self.backend.xp.asarray(value)
+        for name, value in values.items():
+            own[name][...] = value
 
     def on(self, backend: Backend) -> "Network":
         """The same network with its parameters copied to another backend or dtype."""
@@ -77,15 +71,12 @@ class Network:
         """
         last = next(reversed(self.layers))
         for name, layer in self.layers.items():
-            extra: tuple[Any, ...] = ()
-            if getattr(layer, "draws", False):
-                extra = (rng,)
-            elif getattr(layer, "carries", False):
-                extra = ((states or {}).get(name),)
+            extra = [rng] if getattr(layer, "draws", False) else []
+            if getattr(layer, "carries", False):
+                extra.append((states or {}).get(name))
             if hasattr(x, "array") and not getattr(layer, "takes_lookups", False):
                 x = x.array()
-            if isinstance(layer, WEIGHTED):
-                self._require_fit(name, x)
+            require_fit(name, layer, x, (states or {}).get(name))
             x, cache = layer.forward(x, self.backend, *extra)
             if name == last and hasattr(x, "array"):  # what a stack ends in are logits, even if nobody follows
                 x = x.array()
@@ -134,8 +125,7 @@ class Network:
                 delta, own = None, layer.gradients(delta, caches[name], self.backend)
             else:
                 delta, own = layer.backward(delta, caches[name], self.backend)
-            if own.keys() != layer.params.keys():
-                raise UsageError(f"{name}: backward gave gradients for {[*own]}, expected {[*layer.params]}")
+            require_gradients(name, layer, own)
             gradients |= {f"{name}.{key}": g for key, g in own.items()}
         return Trace(
             layers=self.layers,
@@ -153,45 +143,11 @@ class Network:
     def inputs(self, x: Array) -> Array:
         """x as the first layer takes it: tokens as they are, anything else in the dtype of the backend."""
         name, first = next(iter(self.layers.items()))
-        if getattr(first, "takes_tokens", False):
-            tokens = self.backend.xp.asarray(x)
-            if tokens.ndim != 2 or tokens.dtype.kind not in "iu":
-                raise UsageError(f"{name}: expected integer tokens (T, B), got {tokens.dtype} of shape {tokens.shape}")
-            V = len(first.params["E"]) if isinstance(first, Embedding) else None
-            if V is not None and not self.backend.within(tokens, V):
-                raise UsageError(f"{name}: expected tokens from 0 to {V - 1}, got {tokens.min()} to {tokens.max()}")
-            x = tokens
-        else:
-            x = self.backend.asarray(x)
-        if not x.size:
-            raise UsageError(f"{name}: expected at least one example, got none, in shape {x.shape}")
-        return x
-
-    def _require_fit(self, name: str, x: Array) -> None:
-        n, axes = len(next(iter(self.layers[name].params.values()))), len(x.shape)
-        if isinstance(self.layers[name], tuple(CELLS.values())) and (axes != 3 or x.shape[-1] != n):
-            raise UsageError(f"{name}: expected inputs (T, B, {n}), got shape {x.shape}")
-        if axes < 2 or x.shape[-1] != n:
-            raise UsageError(f"{name}: expected rows of {n} inputs, got shape {x.shape}")
+        return checked_inputs(name, first, x, self.backend)
 
     def _last_state(self, name: str, cache: Any) -> States:
         layer: Any = self.layers[name]
         return {name: layer.last_state(cache)} if getattr(layer, "carries", False) else {}
-
-
-def _require_whole(name: str, layer: Layer) -> None:
-    """Weights (n, m) and biases (m,) that fit together; of a recurrent layer of H units m is H, of an LSTM 4H."""
-    for key, w in layer.params.items():
-        if getattr(getattr(w, "dtype", None), "kind", None) not in ("f", "c"):
-            found = getattr(w, "dtype", type(w).__name__)
-            raise UsageError(f"{name}.{key}: expected an array of floating numbers, got {found}")
-    shapes = {key: w.shape for key, w in layer.params.items()}
-    m, gates = layer.params["b"].size, 4 if isinstance(layer, LSTM) else 1
-    wanted = {key: (*shape[:1], m) for key, shape in shapes.items()} | {"b": (m,)}
-    if "Wh" in shapes:
-        wanted["Wh"] = (m // gates, m // gates * gates)
-    if shapes != wanted:
-        raise UsageError(f"{name}: weights and biases do not fit together: {shapes}")
 
 
 def mlp(
@@ -218,11 +174,12 @@ def mlp(
     require_known("activation", activation, ACTIVATIONS)
     backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
     Activation = ACTIVATIONS[activation]
-    inputs = None if x is None else Inputs.measured(np.asarray(x))
+    inputs = None if x is None else Inputs.measured(x)
     weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, Activation())
     layers: list[tuple[str, Layer]] = []
     for i, (W, b) in enumerate(weights):
-        layers.append((f"dense{i}", Dense(backend.asarray(W), backend.asarray(b))))
+        own = (backend.asarray(w).copy() for w in (W, b))  # and not what an initializer may have kept
+        layers.append((f"dense{i}", Dense(*own)))
         if i < len(weights) - 1:
             layers.append((f"{activation.replace('-', '_')}{i}", Activation()))
             if dropout:

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from benchmarks.speed.ours import with_one_thread
 from benchmarks.speed.workloads import Case, Step
 from minisig.data.augment import Distortion, smoothing
+from minisig.data.config import Augment
 from minisig.seeds import stream
 
 BACKGROUND = -1.0  # of MNIST
@@ -36,18 +37,20 @@ def one_by_one(case: Case) -> Step:
 
     def run() -> Any:
         batch = next(batches)
-        return distorted_one_by_one(batch.x, batch.labels, rng)
+        return distorted_one_by_one(batch.x, batch.labels, _settings(case), rng)
 
     return Step(run, dict)
 
 
-def distorted_one_by_one(images: Any, labels: Any, rng: np.random.Generator) -> Any:
+def distorted_one_by_one(images: Any, labels: Any, settings: Augment, rng: np.random.Generator) -> Any:
     """The same distortion as one would write it down: field by field, image by image."""
     distorted = []
     for image, label in zip(images.reshape(-1, 28, 28), labels, strict=True):
-        rows, columns = (37 * ndimage.gaussian_filter(rng.uniform(-1, 1, (28, 28)), 5.5, mode="constant") for _ in "yx")
-        angle = np.deg2rad((7.5 if label in (1, 7) else 15) * rng.uniform(-1, 1))
-        stretch = 1 + 0.175 * rng.uniform(-1, 1, 2)
+        noise = rng.uniform(-settings.alpha, settings.alpha, (2, 28, 28))
+        rows, columns = (ndimage.gaussian_filter(part, settings.sigma, mode="constant") for part in noise)
+        most = settings.narrow_rotation if label in settings.narrow else settings.rotation
+        angle = np.deg2rad(most * rng.uniform(-1, 1))
+        stretch = 1 + settings.scaling * rng.uniform(-1, 1, 2)
         y, x = np.mgrid[:28, :28] - 13.5
         rows += (np.cos(angle) * y + np.sin(angle) * x) / stretch[0] + 13.5
         columns += (np.cos(angle) * x - np.sin(angle) * y) / stretch[1] + 13.5
@@ -85,5 +88,6 @@ def pytorch(case: Case) -> Step:
     return Step(run, dict)
 
 
-def _settings(case: Case) -> Any:
+def _settings(case: Case) -> Augment:
+    assert case.config.data.augment is not None
     return case.config.data.augment

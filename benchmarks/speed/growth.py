@@ -38,7 +38,7 @@ def measure(rounds: int, seconds: float) -> dict[str, dict[str, Any]]:
 def main(what: str, rounds: int, seconds: float) -> dict[str, Any]:
     experiment, sizes, settings = SWEEPS[what]
     configs = [configure(experiment, BARE | dict(settings(size))) for size in sizes]
-    steps = {str(config): ours.step_of(build(config)) for config in configs}
+    steps = {str(size): ours.step_of(build(config)) for size, config in zip(sizes, configs, strict=True)}
     times = [1e3 * spread(values).median for values in interleaved(steps, process_time, rounds, seconds).values()]
     steps.clear()
     peaks = [_peak(config) for config in configs]

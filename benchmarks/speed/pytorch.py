@@ -1,4 +1,4 @@
-"""PyTorch as its users write it, in eager mode, with the fastest of its own optimizers and losses.
+"""PyTorch as its users write it, in eager mode and compiled, with the fastest of its own optimizers and losses.
 
 A network of recurrent sigmoids must be a loop. As it is mostly written a cell takes x_t and h at every step ("cells");
 it is faster with the products of all inputs made beforehand. The tanh RNN and the LSTM are the built-in ones, whose

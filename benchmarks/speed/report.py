@@ -9,7 +9,7 @@ from benchmarks.speed.tracking import MOST
 from benchmarks.speed.workloads import ONE_THREAD, OURS, TORCH, WORKLOADS
 from minisig.report.tables import columns
 
-MEGABYTE = 2**20
+KILOBYTE, MEGABYTE = 10**3, 10**6
 GROWN = MEGABYTE  # that a process may hold more after thousands of steps: the interpreter's own breath
 
 
@@ -17,7 +17,7 @@ COSTS = (
     "`minisig --help` takes {help:.1f} times the CPU time of `import click` alone, `import minisig` {imported:.2f} of "
     "`import numpy`. The norms of all gradients at every step of mlp-deep cost {ours:.1%} of the step, in PyTorch "
     "{torch:.1%} of its own. At its peak mlp-deep holds {peak:.0f} MB beyond the imports, PyTorch {torch_peak:.0f} MB; "
-    "after {steps:,} further steps no workload of those tried holds more than {grown:.1f} MB more."
+    "after {steps:,} further steps no workload of those tried holds more than {grown:.0f} kB more."
 )
 VERSIONS = (
     "Measured on {cpu}, {cores} cores, load {load:.1f} beforehand; Python {python}, "
@@ -96,13 +96,12 @@ def text(results: dict[str, Any]) -> str:
 
 
 def _workload_rows(results: dict[str, Any]) -> list[list[str]]:
-    rows = [["workload", "threads", "peer", "ms a step", "times ours", "spread"]]
+    rows = [["workload", "threads", "peer", "ms a step", "times ours"]]
     for name, runs in results["workloads"].items():
         for threads, run in runs.items():
             for peer, (ms, *_) in run["milliseconds"].items():
                 ratio = run["ratios"].get(peer)
-                cells = [f"{ratio[0]:.2f}", f"{ratio[1]:.2f} – {ratio[2]:.2f}"] if ratio else ["", ""]
-                rows.append([name, threads, peer, f"{ms:.3g}", *cells])
+                rows.append([name, threads, peer, f"{ms:.3g}", _spread(ratio) if ratio else ""])
     return rows
 
 
@@ -151,7 +150,7 @@ def markdown(results: dict[str, Any]) -> dict[str, str]:
         peak=peaks[OURS] / MEGABYTE,
         torch_peak=peaks[TORCH] / MEGABYTE,
         steps=memory["steps"],
-        grown=max(memory["grown"].values()) / MEGABYTE,
+        grown=max(memory["grown"].values()) / KILOBYTE,
     )
     versions = VERSIONS.format(**results["machine"])
     return {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from benchmarks.speed.measure import spread
+from benchmarks.speed.measure import WARM_UP, spread
 from benchmarks.speed.ours import step_of
 from benchmarks.speed.worker import fresh
 from benchmarks.speed.workloads import WORKLOADS, Case, build
@@ -27,7 +27,6 @@ KINDS = {
     "updates": ("add", "adam"),
 }
 BETWEEN = "between"
-WARM_UP = 3
 
 
 class Watched:

@@ -7,7 +7,7 @@ from itertools import count
 from time import process_time
 from typing import Any
 
-from benchmarks.speed.measure import spread
+from benchmarks.speed.measure import WARM_UP, spread
 from benchmarks.speed.worker import fresh
 from benchmarks.speed.workloads import OURS, TORCH, WORKLOADS, build
 from minisig.training.loop import Training
@@ -15,7 +15,6 @@ from minisig.training.loop import Training
 Tracked = Callable[[], Callable[[], Any]]  # a training step, which returns what takes the norms of its gradients
 
 MOST = 0.05
-WARM_UP = 3
 
 
 def measure(steps: int) -> dict[str, dict[str, float]]:

@@ -27,7 +27,7 @@ JAX, SKLEARN, SCIPY = "JAX", "scikit-learn", "scipy.ndimage"
 GEMMS, TORCH_GEMMS = "GEMMs alone", "PyTorch's GEMMs"
 ONE_THREAD = "minisig, one thread"
 
-# No logging, no validation, a constant rate: the bare steps.
+# No logging, no validation, and a rate that hardly changes: the bare steps.
 BARE = {
     "iterations": 10**9,
     "log_every": 10**9,

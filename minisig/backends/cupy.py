@@ -13,6 +13,7 @@ import numpy as np
 from cupy import cublas
 
 from minisig.backends import Array
+from minisig.errors import UsageError
 
 _sigmoid = cp.ElementwiseKernel("T z", "T y", "y = T(0.5) * (tanh(T(0.5) * z) + T(1))", "minisig_sigmoid")
 
@@ -199,7 +200,7 @@ class CupyBackend:
 
     def gemm(self, alpha: float | Array, a: Array, b: Array, beta: float, c: Array) -> None:
         if not c.flags.c_contiguous:
-            raise ValueError(f"gemm writes into a C-contiguous array, got strides {c.strides} for {c.shape}")
+            raise UsageError(f"gemm writes into a C-contiguous array, got strides {c.strides} for {c.shape}")
         if isinstance(alpha, cp.ndarray):  # then cuBLAS takes β from the device too: brought there once, not every time
             beta = self._on_device(beta, c.dtype)
         cublas.gemm("N", "N", a, b, out=c, alpha=alpha, beta=beta)

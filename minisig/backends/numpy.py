@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from minisig.backends import Array
+from minisig.errors import UsageError
 
 # Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
 GEMM = {"f": blas.sgemm, "d": blas.dgemm, "D": blas.zgemm}
@@ -76,7 +77,7 @@ class NumpyBackend:
         if c.flags.c_contiguous:
             a, b, c = b.T, a.T, c.T
         elif not c.flags.f_contiguous:  # BLAS would fill a copy of c, and the result be lost
-            raise ValueError(f"gemm writes into a contiguous array, got strides {c.strides} for {c.shape}")
+            raise UsageError(f"gemm writes into a contiguous array, got strides {c.strides} for {c.shape}")
         a, a_transposed = (a, False) if a.flags.f_contiguous else (a.T, True)
         b, b_transposed = (b, False) if b.flags.f_contiguous else (b.T, True)
         GEMM[c.dtype.char](alpha, a, b, beta, c, a_transposed, b_transposed, overwrite_c=True)
@@ -291,11 +292,12 @@ def _pieces(n: int, width: int = 1) -> Iterator[slice]:
 
 
 def _flat(a: Array) -> Array:
-    """All entries in a row, to be written into; of another layout it would be a copy, and the result be lost."""
-    if not a.flags.c_contiguous:
-        raise ValueError(
-            f"an update writes into a C-contiguous array, got strides {a.strides} for {a.shape}; make the parameters "
-            f"of your layer so with np.ascontiguousarray"
+    """All entries in a row, to be written into; of another layout it would be a copy, and BLAS heeds no permission."""
+    if not (a.flags.c_contiguous and a.flags.writeable):
+        fault = f"strides {a.strides} for {a.shape}" if a.flags.writeable else "one that is read-only"
+        raise UsageError(
+            f"an update writes into a C-contiguous array of its own, got {fault}; make the parameters of your layer so "
+            f"with np.array(…, order='C')"
         )
     return a.reshape(-1)
 

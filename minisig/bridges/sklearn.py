@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from minisig.backends import Array
 from minisig.data import Dataset, Split
+from minisig.data.scaling import Scaling
 from minisig.experiments import configure
 from minisig.training.build import build_network
 from minisig.training.config import Config
@@ -16,7 +17,6 @@ from minisig.training.loop import Training, make_optimizer
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.model_selection import train_test_split
-    from sklearn.preprocessing import MinMaxScaler
     from sklearn.utils import check_random_state
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
@@ -144,8 +144,8 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def scale(self, X: Any) -> Array:
         """X (N, n) as the network takes it."""
-        check_is_fitted(self, "_scaler")
-        return X if self._scaler is None else self._scaler.transform(X)
+        check_is_fitted(self, "_scaling")
+        return X if self._scaling is None else self._scaling(X).astype(X.dtype)
 
     def _validated(self, X: Any, y: Any, *, first: bool) -> tuple[Array, Array]:
         least = 2 if first else 1  # of one example there are no statistics
@@ -155,7 +155,7 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _begin(self, X: Array, labels: Any) -> None:
         self._random = check_random_state(self.random_state)
-        self._scaler = None if np.abs(X).max() <= 1 else MinMaxScaler((-1, 1)).fit(X)
+        self._scaling = Scaling.of(X)
         self.classes_ = np.unique(labels)
         config = self._config(X.dtype.name, 1, 1)
         everything = Split(self.scale(X), np.zeros(len(X), dtype=np.int64))
@@ -211,9 +211,7 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "seed": self._random.randint(2**31 - 1),
             "dtype": dtype,
         }
-        # A search may take its values from arrays.
-        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-        return configure("digits", plain)
+        return configure("digits", settings)
 
     def _numbers(self, y: Array) -> Array:
         numbers = np.searchsorted(self.classes_, y)

@@ -17,6 +17,7 @@ from minisig.cli.data import data
 from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
 from minisig.cli.lessons import lessons
+from minisig.cli.options import InOrder
 from minisig.cli.report import report
 from minisig.cli.theory import theory
 from minisig.cli.train import train
@@ -29,11 +30,8 @@ class Failure(click.ClickException):
         self.exit_code = error.exit_code  # type: ignore[misc]
 
 
-class Commands(click.Group):
+class Commands(InOrder):
     """A person's mistake becomes one line on stderr and the exit code of its kind, never a traceback."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # not by the alphabet, but as one meets them
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
@@ -66,10 +64,10 @@ def main() -> None:
     \b
     minisig train                  eight hidden layers of sigmoids learn digits
     minisig train --init lecun     the same network, dead from the start
-    minisig compare digits         all initializations, several seeds, one table
+    minisig compare digits         the paper's initializations, several seeds
     minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
-    minisig report runs/compare-digits    curves, gradients, tables as HTML
+    minisig report runs            curves, gradients, tables of all runs as HTML
     minisig data fetch mnist       real data
     minisig lessons                six ideas, each a script of its own
     minisig doctor                 what this machine can do

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides, plot
+from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides, plot, say
 from minisig.errors import Interrupted, MinisigError, UsageError, writing
 
 
@@ -19,11 +19,16 @@ from minisig.errors import Interrupted, MinisigError, UsageError, writing
     show_default=True,
     help="Initializations, separated by commas; all: the paper's six, and the experiment's own rows, such as lstm.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each.  [default: as many as the paper]")
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each.  [default: 4; of xor 10]")
 @all_of(*NETWORK, *TRAINING)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of BLAS, in every run.  [default: 1]")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine to share the runs.")
-@click.option("--scheduler", metavar="ADDRESS", callback=not_empty, help="A Dask cluster's address or scheduler file.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    callback=not_empty,
+    help="A Dask cluster's address or scheduler file (needs minisig[cluster]).",
+)
 @click.option(
     "--out", type=click.Path(), callback=not_empty, help="Folder of the runs.  [default: runs/compare-EXPERIMENT]"
 )
@@ -52,8 +57,8 @@ def compare(
 
     Finished runs are kept in the folder and never made again: after an
     interruption the same command goes on with those that are missing, and
-    more seeds or inits add to it. Every run has one core, unless --threads
-    says otherwise; --workers makes several at a time.
+    more seeds or inits add to it. Every run has one BLAS thread, unless
+    --threads says otherwise; --workers makes several runs at a time.
 
     \b
     minisig compare digits --seeds 2
@@ -61,6 +66,9 @@ def compare(
     minisig compare mnist-deep --iterations 2000 --workers 2
     minisig compare ptb --scheduler tcp://head:8786
     minisig compare xor --plot xor.pdf
+
+    `minisig train -h` lists the experiments. Options without a default have
+    the experiment's values.
     """
     from importlib.util import find_spec
 
@@ -99,7 +107,7 @@ def compare(
     }
     some, failures = any(row.results for row in comparison.rows), comparison.failures
     if some or form != "text" or len(set(map(str, failures))) > 1:  # what is wrong with all of them is told once, below
-        click.echo(texts[form])  # before anything is written, which the disk may refuse
+        say(texts[form])  # before anything is written, which the disk may refuse
     if some:
         with writing(folder):
             for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):

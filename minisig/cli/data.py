@@ -13,9 +13,11 @@ from minisig.cli.options import (
     DATA,
     FROM_CONFIG,
     SEED,
+    InOrder,
     all_of,
     as_json,
     experiment_argument,
+    in_a_folder,
     not_empty,
     one_of,
     overrides,
@@ -38,11 +40,11 @@ def _chosen(names: tuple[str, ...]) -> list[Any]:
     return [PUBLIC[name] for name in dict.fromkeys(names) or PUBLIC]
 
 
-@click.group(short_help="Public data: list, fetch, verify, show.")
+@click.group(cls=InOrder, short_help="Public data: list, fetch, verify, show.")
 def data() -> None:
     """Public data sets: list, fetch, verify; and show what a network is trained on.
 
-    They are kept in $MINISIG_DATA, if that is set, else in minisig's folder of your cache.
+    They are kept in $MINISIG_DATA, if that is set, else in ~/.cache/minisig.
 
     \b
     minisig data fetch mnist                       download, checked by hash
@@ -52,7 +54,7 @@ def data() -> None:
     """
 
 
-@data.command("list")
+@data.command("list", short_help="What there is, and what is here.")
 @as_json
 def list_(json_: bool) -> None:
     """The public data sets, and whether they are here.
@@ -86,7 +88,7 @@ def _addresses(ctx: click.Context, param: click.Parameter, mirrors: tuple[str, .
     return mirrors
 
 
-@data.command()
+@data.command(short_help="Download, or take files that you have.")
 @click.argument("names", nargs=-1, required=True, shell_complete=one_of(_names), metavar="NAME...")
 @click.option(
     "--from",
@@ -105,6 +107,8 @@ def _addresses(ctx: click.Context, param: click.Parameter, mirrors: tuple[str, .
 )
 def fetch(names: tuple[str, ...], source: str | None, mirrors: tuple[str, ...]) -> None:
     """Download public data sets, or bring them from files on this machine; every file is checked by its hash.
+
+    Downloading needs minisig[data], --from does not.
 
     \b
     minisig data fetch mnist ptb
@@ -148,7 +152,7 @@ def _progress() -> Iterator[Any]:
         yield watch
 
 
-@data.command()
+@data.command(short_help="Compare with the published hashes.")
 @click.argument("names", nargs=-1, shell_complete=one_of(_names), metavar="[NAME]...")
 @as_json
 def verify(names: tuple[str, ...], json_: bool) -> None:
@@ -182,16 +186,18 @@ def verify(names: tuple[str, ...], json_: bool) -> None:
         raise DataError("no public data set is here: run 'minisig data fetch mnist'")
 
 
-@data.command()
+@data.command(short_help="Draw images as they are trained on.")
 @all_of(experiment_argument(default="digits"), SEED, *DATA, *FROM_CONFIG)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
-    callback=not_empty,
+    callback=in_a_folder,
     help="Picture to write: .png, .svg or .pdf.  [default: EXPERIMENT-images.png]",
 )
 def show(experiment: str, out: str | None, **options: Any) -> None:
     """Draw EXPERIMENT's images as they are trained on, every row one of them, distorted anew in each column.
+
+    It needs minisig[viz].
 
     \b
     minisig data show mnist-deep-augmented --out digits.png

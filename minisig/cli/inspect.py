@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import as_json, network_options, overrides, plot, refuse_others
+from minisig.cli.options import as_json, network_options, overrides, plot, refuse_others, say
 
 
 @click.command(short_help="Logits, gradients and bounds, layer by layer.")
@@ -22,10 +22,13 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
 
     \b
     minisig inspect                                digits, random+ep
-    minisig inspect --init all                     all initializations
+    minisig inspect --init all                     the paper's initializations
     minisig inspect runs/digits-random+ep-seed0    after training
     minisig inspect copy-memory --init ortho+ep    what an untrained RNN remembers
     minisig inspect --init all --plot layers.png   as a figure, too
+
+    `minisig train -h` lists the experiments. Options without a default have
+    the experiment's values.
     """
     from minisig.data import load
     from minisig.diagnostics.inspection import inspect_network
@@ -59,7 +62,7 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
         nets = {init: build_network(configure(experiment, settings | {"network.init": init}), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
     found = {init: inspect_network(net, batch.x, batch.labels) for init, net in nets.items()}
-    copying = data.name == "copy-memory"
+    copying = config.data.source == "copy-memory" and config.data.path is None
     memory = {init: remembered(net, data) if copying else None for init, net in nets.items()}
     if plot:
         save(inspection_figure(config, found, metrics), Path(plot))
@@ -69,10 +72,10 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
         one = {"init": config.network.init, **shown[next(iter(shown))]}
         click.echo(json.dumps(jsonable(about | ({"inits": shown} if every else one))))
     elif every:
-        click.echo(side_by_side_text(config, found, memory))
+        say(side_by_side_text(config, found, memory))
     else:
         ((init, inspection),) = found.items()
-        click.echo(inspection_text(config, inspection, memory[init]))
+        say(inspection_text(config, inspection, memory[init]))
 
 
 def _memory(memory: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from minisig.errors import printable
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -25,7 +27,7 @@ def plot(command: F) -> F:
         type=click.Path(dir_okay=False),
         metavar="FILE",
         callback=in_a_folder,
-        help="Draw it as well: FILE.png, .svg or .pdf.",
+        help="Draw it as well: FILE.png, .svg or .pdf (needs minisig[viz]).",
     )(command)
 
 
@@ -50,6 +52,11 @@ def in_a_folder(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return value
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print what may come from somebody's files, which must not reach the terminal as commands to it."""
+    click.echo(printable(text), err=err)
+
+
 def watched() -> bool:
     """Whether somebody looks at a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
@@ -70,6 +77,13 @@ def one_of(names: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionI
         return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
     return complete
+
+
+class InOrder(click.Group):
+    """Commands not by the alphabet, but as one meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
 class Hidden(click.ParamType):  # type: ignore[type-arg]
@@ -112,8 +126,8 @@ def _models() -> list[str]:
 INIT = click.option(
     "--init",
     shell_complete=one_of(_inits),
-    help="random+ep (the default), ortho+ep, lsuv, ortho, glorot, lecun; or random+exact, ortho+exact "
-    "(at the true entropy's maximum).",
+    help="random+ep, ortho+ep, lsuv, ortho, glorot or lecun; random+exact or ortho+exact, at the true entropy's "
+    "maximum.  [default: random+ep; of an LSTM glorot]",
 )
 SEED = click.option("--seed", type=click.IntRange(min=0), help="Same seed, same bits.  [default: 0]")
 DATA = (
@@ -138,7 +152,7 @@ FROM_CONFIG = (
     click.option(
         "--config",
         type=click.Path(exists=True, dir_okay=False),
-        help="A TOML file of settings, of the shape of config.json; options and --set win over it.",
+        help="A TOML file of settings, of the shape of config.json; options win over it, and --set over them.",
     ),
     click.option(
         "--set",

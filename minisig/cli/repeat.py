@@ -10,6 +10,7 @@ from minisig.errors import UsageError
 from minisig.experiments import EXPERIMENTS, configure, settings
 from minisig.experiments.compare import plan
 from minisig.report.runs import Run
+from minisig.report.tables import alike
 from minisig.training.config import Config
 
 
@@ -77,5 +78,4 @@ def _options(given: Mapping[str, Any]) -> list[str]:
 
 
 def _hidden(sizes: Sequence[int]) -> str:
-    alike = len(sizes) > 1 and len(set(sizes)) == 1
-    return f"{len(sizes)}x{sizes[0]}" if alike else ",".join(map(str, sizes))
+    return f"{len(sizes)}x{sizes[0]}" if alike(sizes) else ",".join(map(str, sizes))

@@ -1,12 +1,12 @@
 """minisig report: what happened, as one HTML file."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
 
-from minisig.cli.options import as_json, not_empty
-from minisig.errors import printable
+from minisig.cli.options import as_json, in_a_folder, not_empty, say
 
 
 @click.command(short_help="What happened, as one HTML file.")
@@ -14,7 +14,7 @@ from minisig.errors import printable
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
-    callback=not_empty,
+    callback=in_a_folder,
     help="File to write.  [default: report.html in PATH, or here if there are several]",
 )
 @as_json
@@ -22,8 +22,8 @@ def report(paths: tuple[str, ...], out: str | None, json_: bool) -> None:
     """Curves, gradients and tables of runs or comparisons as one HTML file, which needs no network.
 
     PATH is the folder of a run, of a comparison, or one that has them in it.
-    `train` and `compare` write this report by themselves where plotly and
-    Jinja2 are installed: pip install 'minisig[viz]'
+    A report needs minisig[viz]; where that is installed `minisig train` and
+    `minisig compare` write one by themselves.
 
     \b
     minisig report runs/digits-random+ep-seed0
@@ -35,7 +35,7 @@ def report(paths: tuple[str, ...], out: str | None, json_: bool) -> None:
 
     folders = [Path(path) for path in paths]
     path = Path(out) if out else (folders[0] if len(folders) == 1 else Path()) / "report.html"
-    runs = write_report(folders, path, commands, _tell)
+    runs = write_report(folders, path, commands, partial(say, err=True))
     click.echo(json.dumps({"report": str(path), "runs": runs}) if json_ else str(path))
 
 
@@ -48,12 +48,8 @@ def report_beside(folder: Path) -> str | None:
         return None
     path = folder / "report.html"
     try:
-        write_report([folder], path, commands, _tell)
+        write_report([folder], path, commands, partial(say, err=True))
     except Exception as error:  # whatever it is, the run is worth more than its report
-        _tell(f"no report was written: {error}")
+        say(f"no report was written: {error}", err=True)
         return None
     return path.name
-
-
-def _tell(line: str) -> None:
-    click.echo(printable(line), err=True)

@@ -10,8 +10,8 @@ from minisig.cli.options import as_json, finite, plot
 ROWS = {
     "mu": "mean of the logit, μ",
     "sigma": "deviation of the logit, σ",
-    "best_sigma": "σ that maximises the paper's H_B at this μ",
-    "exact_best_sigma": "σ that maximises the true entropy at this μ",
+    "best_sigma": "σ that maximizes the paper's H_B at this μ",
+    "exact_best_sigma": "σ that maximizes the true entropy at this μ",
     "entropy": "entropy H(y), nats",
     "surrogate": "upper bound H_B(μ, σ)",
     "lower_bound": "lower bound H_B − 2 ln 2",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides, refuse_others
+from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides, refuse_others, say
 
 if TYPE_CHECKING:
     from minisig.training.folder import RunFolder
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Go on with the run in this folder; with more --iterations, beyond its end.",
 )
-@click.option("--tensorboard", is_flag=True, help="Keep a TensorBoard log in the run's folder.")
+@click.option(
+    "--tensorboard", is_flag=True, help="Keep a TensorBoard log in the run's folder (needs minisig[tensorboard])."
+)
 @as_json
 @click.pass_context
 def train(
@@ -42,9 +44,9 @@ def train(
     **options: Any,
 ) -> None:
     """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
-    mnist-deep-augmented, copy-memory, ptb or ptb-dropout, or one that another installed project has. Each of MNIST's
-    has a sister that takes minutes: mnist-shallow-fast, mnist-shallow-dropout-fast, mnist-deep-fast and
-    mnist-deep-augmented-fast.
+    mnist-deep-augmented, copy-memory, ptb or ptb-dropout, or one that another installed project has. Those of MNIST
+    also exist with fewer iterations, which take minutes, with distorted images an hour: mnist-shallow-fast,
+    mnist-shallow-dropout-fast, mnist-deep-fast and mnist-deep-augmented-fast.
 
     \b
     minisig train                                  eight hidden layers of sigmoids
@@ -87,7 +89,7 @@ def train(
         path, trained = folder.path, True
     before = "report.html" if (path / "report.html").is_file() else None
     report = report_beside(path) if trained else before
-    click.echo(json.dumps(jsonable(summary)) if json_ else summary_text(summary, config, path, report))
+    say(json.dumps(jsonable(summary)) if json_ else summary_text(summary, config, path, report))
 
 
 def _folder_class(tensorboard: bool) -> "type[RunFolder]":

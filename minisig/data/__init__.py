@@ -6,7 +6,7 @@ xor.py          four Gaussians, the paper's smallest problem
 mnist.py        the real thing, from IDX files
 copy_memory.py  three symbols to be remembered
 text.py         the Penn Treebank, or a folder of text
-files.py        .npz and .csv
+files.py        .npz and .csv; scaling.py brings what is in them into [−1, 1]
 config.py       the settings under data
 augment.py      distorted images, and ahead.py, which makes them beside training
 public.py       where MNIST and the Penn Treebank come from; fetch.py, download.py and archives.py bring them here,
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.data.config import DataConfig
+from minisig.data.config import DataConfig, checked
 from minisig.data.copy_memory import make_copy_memory
 from minisig.data.dataset import PARTS, Batch, Batches, Dataset, Part, Split
 from minisig.data.digits import load_digits
@@ -50,7 +50,7 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
     >>> load("digits").train.x.shape
     (1197, 64)
     """
-    config = DataConfig(source=source) if isinstance(source, str) else source
+    config = checked(DataConfig(source=source) if isinstance(source, str) else source, DataConfig)
     data = _load(config, seed)
     return data if config.hold_out else _nothing_held_out(data)
 
@@ -58,7 +58,7 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
 def _load(config: DataConfig, seed: int) -> Dataset:
     require_known("data set", config.source, SOURCES)
     own_text = config.path is not None and config.source in ("copy-memory", "ptb")
-    if config.source in OWN:  # a plugin's may use any setting
+    if config.source in OWN:  # a plugin's may use any setting, but for the path, which stands for other data
         _require_own_settings(config, "ptb" if own_text else config.source)
     if config.path is None:
         return _checked(SOURCES[config.source](config, seed), config.source)
@@ -90,6 +90,9 @@ def _checked(data: Any, source: str) -> Dataset:
         part = getattr(data, name)
         if not isinstance(part, Split):
             continue
+        if not (isinstance(part.x, np.ndarray) and isinstance(part.y, np.ndarray)):
+            kinds = f"{type(part.x).__name__} and {type(part.y).__name__}"
+            raise DataError(f"data '{source}': expected x and y of {name} as NumPy's arrays, got {kinds}")
         if part.x.ndim != 2 or not len(part.x) or part.y.shape != (len(part.x),) or part.y.dtype.kind not in "iu":
             raise DataError(
                 f"data '{source}': expected x (N, n) and integer labels y (N,) for {name}, got {part.x.shape} and "

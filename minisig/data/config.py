@@ -1,8 +1,14 @@
 """Which data, and how much of them: the part `data` of a run's configuration."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
 import msgspec
+import numpy as np
+
+from minisig.errors import UsageError
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 Size = Annotated[float, msgspec.Meta(ge=0, le=1e3)]
 Degrees = Annotated[float, msgspec.Meta(ge=0, le=180)]
@@ -29,3 +35,25 @@ class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     delay: Steps = 100  # copy-memory: steps between symbols and recall, the paper's T
     steps: Steps = 35  # text: steps of a training window
     vocabulary: Words = 10_000  # text: words with a number of their own, at most
+
+
+def checked(fields: Mapping[str, Any] | S, kind: type[S]) -> S:
+    """Settings of this kind, their types and ranges checked, which msgspec leaves out if one makes them by hand."""
+    plain = msgspec.to_builtins(fields, enc_hook=_plain)
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        # Expected `int` >= 1, or Expected `int`, got `str`; and then  - at `$.network.hidden[0]`
+        expected, _, place = str(error).replace("`", "").partition(" - at $.")
+        came: Any = plain
+        for step in place.partition("[")[0].split("."):
+            came = came.get(step) if isinstance(came, Mapping) else came
+        expected = expected[:1].lower() + expected.partition(", got ")[0][1:]
+        raise UsageError(f"{place or kind.__name__}: {expected}, got {came!r}"[:300]) from None
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise UsageError(f"expected settings that are numbers, words or lists of them, got {type(value).__name__}")

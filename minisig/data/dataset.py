@@ -35,14 +35,6 @@ class Batch:
     recall: slice | None = None  # the steps whose labels had to be remembered
 
 
-def scaled_pixels(pixels: Any) -> Any:
-    """Bytes 0 … 255 as numbers in [−1, 1]."""
-    x = pixels.astype(np.float32)
-    x /= 127.5
-    x -= 1
-    return x
-
-
 class Batches(Protocol):
     def at(self, iteration: int) -> Batch:
         """The training batch of this iteration, from 1."""

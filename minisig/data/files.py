@@ -20,7 +20,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 import numpy as np
 
-from minisig.data.dataset import PARTS, Dataset, Split, scaled_pixels
+from minisig.data.dataset import PARTS, Dataset, Split
+from minisig.data.scaling import Scaling, scaled_pixels
 from minisig.errors import DataError, one_line
 
 Arrays = dict[str, Any]
@@ -46,8 +47,7 @@ def load_file(path: Path) -> Dataset:
             raise DataError(f"{path}: x_{part} has images of shape {arrays[f'x_{part}'].shape[1:]}, x_train of {image}")
     parts = _hold_out(parts, path)
     with np.errstate(all="ignore"):
-        scale = _scaling(parts["train"][0])
-        train, valid, test = (Split(scale(parts[p][0]), parts[p][1]) for p in PARTS)
+        train, valid, test = (Split(x, parts[p][1]) for p, x in zip(PARTS, _scaled(parts), strict=True))
     for p, split in zip(PARTS, (train, valid, test), strict=True):
         if not np.isfinite(split.x).all():
             raise DataError(f"{path}: x_{p} has values too large for float32")
@@ -131,7 +131,18 @@ def _read_csv(path: Path) -> Arrays:
         raise DataError(_first_fault(path, header))
     if table.shape[1] < 2:
         raise DataError(f"{path}: expected at least one input column and the label, got one column")
+    if not header and _numbers_columns(table):
+        raise DataError(
+            f"{path}: the first line, 0 to {table.shape[1] - 1}, numbers the columns and is no example: remove it, or "
+            f"save with names for the columns or without a header (pandas: to_csv(…, header=False))"
+        )
     return {"x_train": table[:, :-1], "y_train": table[:, -1]}
+
+
+def _numbers_columns(table: Any) -> bool:
+    """Whether the first row is 0, 1, 2, …, with a label that no other row has."""
+    last = table.shape[1] - 1
+    return bool(len(table) > 1 and (table[0] == np.arange(last + 1)).all() and (table[1:, -1] != last).all())
 
 
 def _lines(file: Any, path: Path) -> Any:
@@ -234,12 +245,10 @@ def _hold_out(parts: Arrays, path: Path) -> Arrays:
     return parts | {"train": (x[order], y[order])}
 
 
-def _scaling(x: Any) -> Callable[[Any], Any]:
-    """What brings every column of x into [−1, 1]: nothing, or v ↦ (v − (low + high)/2) / ((high − low)/2)."""
-    if x.dtype == np.uint8:
-        return scaled_pixels
-    low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
-    if low.min() >= -1 and high.max() <= 1:
-        return lambda values: values.astype(np.float32)
-    centre, half = low / 2 + high / 2, np.where(high / 2 > low / 2, high / 2 - low / 2, 1.0)
-    return lambda values: ((values - centre) / half).astype(np.float32)
+def _scaled(parts: Arrays) -> list[Any]:
+    """The inputs of all parts as float32 in about [−1, 1]."""
+    inputs = [parts[part][0] for part in PARTS]
+    if inputs[0].dtype == np.uint8:
+        return [scaled_pixels(x) for x in inputs]
+    scaling = Scaling.of(inputs[0])
+    return [(scaling(x) if scaling else x).astype(np.float32) for x in inputs]

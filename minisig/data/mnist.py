@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from minisig.data.dataset import Dataset, Split, scaled_pixels
+from minisig.data.dataset import Dataset, Split
 from minisig.data.folder import data_folder
 from minisig.data.public import MNIST
 from minisig.data.raw import pieces, reading, require_file
+from minisig.data.scaling import scaled_pixels
 from minisig.errors import DataError
 
 UNSIGNED_BYTES = 8

@@ -33,6 +33,7 @@ from minisig.layers import ACTIVATIONS, RNN, Dense, Dropout
 from minisig.theory import derivative
 from minisig.trace import Trace
 
+ROUNDING = 1e-14  # more than that of a norm or a product: each bound is rounded up once more than the one before
 EXAMPLES = 10  # of the batch; every factor is a largest singular value for each
 DEAD, EXPLODED = 1e-2, 1e2  # a gradient that has changed by such a factor on its way
 
@@ -101,7 +102,9 @@ def vanishing_bounds(trace: Trace) -> Bounds:
         # Each factor is an upper bound of the one before it, so the smaller of the two is one as well.
         factor = min(float(spectral_norms(link.W, link.slopes, upper=True).max()), largest * float(link.slopes.max()))
         delta = (delta * link.slopes) @ link.W.T
-        real, spectral, frobenius = real * factor, spectral * largest * link.steepest, frobenius * whole * link.steepest
+        real *= factor * (1 + ROUNDING)
+        spectral *= largest * link.steepest * (1 + 2 * ROUNDING)
+        frobenius *= whole * link.steepest * (1 + 3 * ROUNDING)
         found.append(Bound(start, link.name, float(np.linalg.norm(delta)), real, spectral, frobenius))
     return Bounds(found)
 

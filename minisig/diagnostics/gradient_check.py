@@ -26,7 +26,7 @@ STEP = 1e-30
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Where backward and complex step differ most in one array, relative to that array's largest gradient."""
+    """Where backward and complex step differ most in one array, relative to the largest of the entries checked."""
 
     error: float
     where: str  # "dense0.W[3, 7]", or "dense0.W along a random direction"

@@ -70,7 +70,7 @@ def states_before_recall(net: Network, sequences: Any) -> Any:
 
 
 def _decoder(h: Any, symbols: Any, ridge: float) -> Any:
-    """(H + 1, 24): weights of least squared error on one-hot symbols, the constant's not penalised."""
+    """(H + 1, 24): weights of least squared error on one-hot symbols, the constant's not penalized."""
     targets = np.eye(SYMBOLS)[symbols].reshape(len(h), -1)
     penalty = np.full(h.shape[1], ridge * len(h))
     penalty[-1] = 0.0

@@ -8,7 +8,6 @@ executors.py    where the runs are made: here, in processes, on a cluster
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from math import isfinite
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -31,7 +30,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     """
     require_known("experiment", experiment, EXPERIMENTS)
     known = EXPERIMENTS[experiment]
-    overrides = dict(overrides or {})
+    overrides = dict(dotted(overrides or {}))
     model = overrides.get("network.model")
     if model is not None:
         require_known("model", str(model), MODELS)
@@ -57,9 +56,6 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
             raise UsageError(f"{name}: expected a finite number, got {value}")
     _require_known_words(fields, Config)
     config = checked_config(fields)
-    if config.data.path:  # a run must find its data wherever it is resumed
-        data = replace(config.data, path=str(Path(config.data.path).absolute()))
-        config = replace(config, data=data)
     require_known("backend", config.backend, BACKENDS)
     require_known("dtype", config.dtype, DTYPES)
     require_known("init", config.network.init, INITIALIZERS)

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -40,7 +40,7 @@ class Job:
 
     row: str
     config: Config
-    data: str = ""  # the hash of the user's own, which may change under the same path
+    data: str = ""  # the hash of the user's own, which may change under the same path; compare finds it out
 
     @property
     def folder(self) -> str:
@@ -113,7 +113,7 @@ class Comparison:
 def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> list[Job]:
     """The runs of a comparison. A row is an initialization, or one of the experiment's own such as lstm."""
     require_known("experiment", experiment, EXPERIMENTS)
-    known, content = EXPERIMENTS[experiment], cache(_content)
+    known = EXPERIMENTS[experiment]
     jobs = []
     for row in dict.fromkeys(rows):
         require_known("init", row, [*INITIALIZERS, *known.rows])
@@ -123,8 +123,7 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
         model = own.get("network.model")
         foreign = [f"network.{name}" for name, owner in OF_ONE_MODEL.items() if model not in (None, owner)]
         taken = {name: value for name, value in settings.items() if name not in foreign}
-        configs = [configure(experiment, {**taken, **own, "seed": seed}) for seed in range(seeds)]
-        jobs += [Job(row, config, content(config.data.path)) for config in configs]
+        jobs += [Job(row, configure(experiment, {**taken, **own, "seed": seed})) for seed in range(seeds)]
     return jobs
 
 
@@ -135,7 +134,7 @@ def _content(path: str | None) -> str:
     own, known_by = Path(path), sha256()
     files = [own] if own.is_file() else sorted(own.glob("*-ubyte*")) + sorted(own.glob("*.txt*"))
     try:
-        for file in files:
+        for file in filter(Path.is_file, files):  # a pipe or a device may never end
             with file.open("rb") as content:
                 known_by.update(file_digest(content, "sha256").digest())
     except OSError:
@@ -182,6 +181,8 @@ def compare(
     A run that fails is part of the outcome; the others are made all the same. `watch` sees the records of runs that are
     made in this process, `finished` every run.
     """
+    content = cache(_content)
+    jobs = [replace(job, data=content(job.config.data.path)) for job in jobs]
     outcomes: dict[Job, Result | MinisigError] = {}
     for job in jobs:
         if (folder / job.folder).is_dir():
@@ -254,10 +255,14 @@ def _save(result: Result, folder: Path) -> None:
             metrics = "".join(json.dumps(record, allow_nan=False) + "\n" for record in result.metrics)
             write_file(temporary / "config.json", msgspec.json.format(msgspec.json.encode(result.job.config)))
             write_file(temporary / "metrics.jsonl", metrics.encode())
-            write_file(temporary / "summary.json", json.dumps(result.summary, indent=2, allow_nan=False).encode())
+            summary = {**result.summary, "data": result.job.data} if result.job.data else result.summary
+            write_file(temporary / "summary.json", json.dumps(summary, indent=2, allow_nan=False).encode())
             temporary.chmod(0o755)
-            if not final.exists():  # somebody else may have finished the same run
+            try:
                 temporary.rename(final)
+            except OSError:
+                if not final.is_dir():  # somebody else may have finished the same run
+                    raise
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 

@@ -29,7 +29,7 @@ Place = Callable[[], AbstractContextManager[Executor]]
 SECONDS_TO_CONNECT = 10
 SECONDS_BETWEEN_LOOKS = 5.0  # whether there are workers
 MOST_BYTES = 2**20  # of a scheduler file
-FRUITLESS = 3  # times that all workers may die, one after the other, with no run finished in between
+FRUITLESS = 3  # times that the workers may die with no run finished in between, all but the first of a run alone
 
 
 class Here(Executor):
@@ -196,21 +196,24 @@ def _has_gpu(dask_worker: Any) -> bool:
 def completed(
     place: Place, task: Callable[..., Any], jobs: Sequence[Job], payload: Callable[[Job], tuple[Any, ...]]
 ) -> Generator[tuple[Job, Future[Any]], None, None]:
-    """Every job and what came of task(*payload(job)), as they finish; those of workers that died are done again."""
+    """Every job and what came of task(*payload(job)), as they finish; those of workers that died are done again.
+
+    Once no job has finished before the workers died, the next one is tried alone, for it may be what kills them.
+    """
     waiting = list(jobs)
     fruitless = 0
     while waiting:
         before = len(waiting)
         with place() as executor:
-            for job, future in _round(executor, task, waiting, payload):
+            for job, future in _round(executor, task, waiting[:1] if fruitless else waiting, payload):
                 if not isinstance(_failure(future), BrokenExecutor):
                     waiting.remove(job)
                     yield job, future
         fruitless = 0 if len(waiting) < before else fruitless + 1
         if fruitless == FRUITLESS:
-            raise MinisigError(
-                f"the worker processes died {FRUITLESS} times, and no run finished: is there enough memory?"
-            )
+            fruitless, deadly = 0, Future[Any]()
+            deadly.set_exception(MinisigError("its worker process died again and again: is there enough memory?"))
+            yield waiting.pop(0), deadly
 
 
 def _round(

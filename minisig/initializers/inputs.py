@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from minisig.errors import UsageError
+from minisig.errors import UsageError, one_line
 
 Matrix = NDArray[np.float64]
 
@@ -77,7 +77,11 @@ class Inputs:
     @classmethod
     def measured(cls, x: NDArray[np.floating]) -> "Inputs":
         """From data x (N, n)."""
-        x = np.asarray(x)
+        try:
+            x = np.asarray(x)
+            x = x if x.dtype.kind in "fiub" else x.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"expected data x (N, n) that are numbers, all rows as long: {one_line(error)}") from None
         if x.ndim != 2 or not len(x):
             raise UsageError(
                 f"expected data x (N, n), a row for each example, got shape {x.shape}; reshape images to rows"

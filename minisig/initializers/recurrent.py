@@ -62,6 +62,7 @@ def initialize_recurrent(
     known = DRAWS if model == "lstm" else [*EP, "lsuv", *DRAWS]
     require_known("init for an LSTM" if model == "lstm" else "init", init, known)
     hidden = checked_sizes(hidden)
+    (vocabulary,) = checked_sizes([vocabulary])
     if vocabulary < 2:
         raise UsageError(f"expected a vocabulary of at least two tokens, got {vocabulary}")
     children = iter(rng.spawn(2 + 2 * len(hidden)))

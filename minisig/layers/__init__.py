@@ -11,9 +11,9 @@ gradients.py; Evaluated wraps an array of the parameter's shape. More is optiona
 
     takes_tokens = True             x are integers, not to be converted
     takes_lookups = True            x may be a Lookup, and dx a Return, see lookup.py
-    draws = True                    forward takes a third argument, the generator of its draws or None when evaluating
-    carries = True                  forward takes a third argument, the state carried over or None for a fresh start,
-                                    and last_state(cache) returns the one to carry on
+    draws = True                    forward takes another argument, the generator of its draws or None when evaluating
+    carries = True                  forward takes another one, the state carried over or None for a fresh start, and
+                                    last_state(cache) returns the one to carry on, an array or a tuple of arrays
     gradients(dy, cache, backend)   the second half of backward alone, by which a network's first layer, whose dx
                                     nobody needs, saves a matrix product
 """

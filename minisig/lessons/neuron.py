@@ -31,7 +31,7 @@ to tell in between: 0 if every y is equally likely, less for any other density.
     for row in zip(sigmas, measured, H, H_B - 2 * np.log(2), H_B, strict=True):
         print("{:6.4f}  {:21.4f}  {:10.4f}   {:.4f} … {:.4f}".format(*row))
     print(f"""
-The paper maximises the upper bound H_B, since that can be done on paper: σ = √(π/2) = {best:.4f}.
+The paper maximizes the upper bound H_B, since that can be done on paper: σ = √(π/2) = {best:.4f}.
 The entropy itself is largest at σ = {exact:.4f}; the paper's choice is {H.max() - H[3]:.3f} nats below it.
 Either way: not small, not large. That number is what every weight of `random+ep` is made for.""")
 

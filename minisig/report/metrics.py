@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -55,13 +57,13 @@ class Metrics:
 def read_metrics(path: Path) -> Metrics:
     """All whole lines; the last may be one that a run is writing just now, or was when it was killed."""
     content = read_file(path)
-    end = content.rfind(b"\n") + 1
-    if not end:
+    whole = content.count(b"\n")
+    if not whole:
         raise NothingLogged(f"{path.parent} has not logged anything yet: there is no iteration in its {path.name}")
     decoder = msgspec.json.Decoder(Line)
     lines: list[Line] = []
     layers: list[str] = []
-    for number, text in enumerate(content[:end].splitlines(), 1):
+    for number, text in enumerate(islice(BytesIO(content), whole), 1):
         try:
             line = decoder.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

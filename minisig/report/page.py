@@ -36,6 +36,8 @@ def write_report(paths: Sequence[Path], out: Path, repeat: Repeat, tell: Tell = 
     `tell` is told of every run that was left out.
     """
     runs, failures = read_paths(paths, tell)
+    if not can_report():
+        raise MinisigError("a report needs plotly and Jinja2: pip install 'minisig[viz]'")
     sections = [
         section(
             [run for run in runs if run.task == task],
@@ -51,8 +53,6 @@ def write_report(paths: Sequence[Path], out: Path, repeat: Repeat, tell: Tell = 
 
 
 def render(sections: Sequence[Section]) -> str:
-    if not can_report():
-        raise MinisigError("a report needs plotly and Jinja2: pip install 'minisig[viz]'")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 

@@ -35,7 +35,8 @@ class Run:
     @property
     def task(self) -> Task:
         """The experiment and its data: only results of the same task can be ranked."""
-        return self.config.experiment, *(str(getattr(self.config.data, name) or "") for name in SAME_DATA)
+        named = (str(getattr(self.config.data, name) or "") for name in SAME_DATA)
+        return self.config.experiment, *named, (self.summary or {}).get("data", "")
 
     @property
     def written(self) -> tuple[bool, int]:
@@ -206,10 +207,6 @@ def _read(path: Path, config: Config, row: str) -> Run:
     summary = RunFolder(path).summary()
     if summary is not None and summary["iterations"] != config.iterations:  # of the run before it was extended
         summary = None
-    if summary is not None:
-        summary = {name: value for name, value in summary.items() if value is not None}
-        if not summary.keys() & {"test_error", "test_perplexity"} or not summary["layers"]:
-            raise DataError(f"{path / 'summary.json'}: has no result, or no layers")
     log = path / "metrics.jsonl"
     if summary is None and not log.exists():
         raise NothingLogged(f"{path} has not logged anything yet: there is no {log.name} in it")

@@ -52,7 +52,7 @@ def result(summary: Mapping[str, Any]) -> str:
 
 def verdict(layers: Sequence[Mapping[str, Any]], init: str) -> str:
     share, flow = gradient_flow(layers[0]["gradient_norm_first"], layers[-1]["gradient_norm_first"])
-    sentence = f"at the start the first layer's gradient was {share:.2g} of the last one's: {flow}"
+    sentence = f"at the start the first layer's gradient was {share:.2g} times the last one's: {flow}"
     return sentence if flow == "alive" or init == "random+ep" else f"{sentence}\ntry --init random+ep"
 
 

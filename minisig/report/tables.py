@@ -37,6 +37,11 @@ def cropped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def alike(values: Sequence[Any]) -> bool:
+    """Whether there are several, and all the same."""
+    return len(values) > 1 and len(set(values)) == 1
+
+
 def setting(value: Any, most: int) -> str:
     """The value of a setting in a few letters.
 
@@ -44,8 +49,7 @@ def setting(value: Any, most: int) -> str:
     '3 × 100'
     """
     if isinstance(value, list | tuple):
-        alike = len(value) > 1 and len(set(value)) == 1
-        return f"{len(value)} × {value[0]}" if alike else cropped(", ".join(map(str, value)), most)
+        return f"{len(value)} × {value[0]}" if alike(value) else cropped(", ".join(map(str, value)), most)
     return "–" if value is None else cropped(str(value), most)
 
 
@@ -65,7 +69,10 @@ def subject(config: Config) -> str:
 def network(config: Config, *, init: bool = True) -> str:
     """The network in a few words."""
     sizes = config.network.hidden
-    alike = len(sizes) > 1 and len(set(sizes)) == 1
-    hidden = f"{len(sizes)} hidden layers of {sizes[0]}" if alike else "hidden " + ("-".join(map(str, sizes)) or "none")
+    hidden = (
+        f"{len(sizes)} hidden layers of {sizes[0]}"
+        if alike(sizes)
+        else "hidden " + ("-".join(map(str, sizes)) or "none")
+    )
     words = [subject(config), *([config.network.init] if init else []), f"{config.network.model}, {hidden}"]
     return " · ".join(words)

@@ -23,10 +23,14 @@ def comparison_verdict(rows: Sequence[Row], found: Mapping[str, Sequence[Run]], 
         best, second = ranked[:2]
         close = (second.mean or 0.0) - (best.mean or 0.0) <= max(best.std, second.std)
         several = max(len(best.values), len(second.values)) > 1
-        said.append(
-            f"the lowest {_metric(best)} is that of {best.name}, {_mean(best)}, before {second.name} with "
-            f"{_mean(second)}{', which the spread of the seeds does not tell apart' if close and several else ''}"
-        )
+        if second.mean == best.mean:
+            equal = [row.name for row in ranked if row.mean == best.mean]
+            said.append(f"the lowest {_metric(best)} is {_mean(best)}, with {_list(equal)}")
+        else:
+            said.append(
+                f"the lowest {_metric(best)} is that of {best.name}, {_mean(best)}, before {second.name} with "
+                f"{_mean(second)}{', which the spread of the seeds does not tell apart' if close and several else ''}"
+            )
     elif ranked:
         said.append(f"the {_metric(ranked[0])} of {ranked[0].name} is {_mean(ranked[0])}")
     for word in ("vanished", "exploded"):

@@ -1,7 +1,7 @@
 """One neuron y = g(z) with g(z) = 1/(1 + e^−z) and z ~ N(μ, σ²): what it passes on, and what is best.
 
 moments.py     E f(z) by quadrature; density, mean and variance of y
-entropy.py     H(y), the paper's surrogate H_B with its derivatives, and the σ that maximises either
+entropy.py     H(y), the paper's surrogate H_B with its derivatives, and the σ that maximizes either
 mean_field.py  a deep stack of such neurons: gain χ, depth scale, critical width
 describe.py    all of these numbers of one neuron, by name
 """

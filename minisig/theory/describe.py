@@ -8,7 +8,7 @@ from minisig.theory.moments import check_range, derivative, expectation, output_
 
 
 def describe(mu: float, sigma: float | None = None) -> dict[str, float]:
-    """The neuron with logit z ~ N(μ, σ²); without σ, the one that maximises H_B at this μ."""
+    """The neuron with logit z ~ N(μ, σ²); without σ, the one that maximizes H_B at this μ."""
     check_range(mu, 1.0 if sigma is None else sigma)
     if sigma is None:
         sigma = best_sigma(mu)

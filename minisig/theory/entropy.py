@@ -1,4 +1,4 @@
-"""How much information the neuron passes on, and the radius that maximises it.
+"""How much information the neuron passes on, and the radius that maximizes it.
 
     H(y)      = H(z) + E ln g′(z)                                                      paper, eq. 2
     H_B(μ, σ) = ½ + ½ ln 2πσ² − μ erf(μ/σ√2) − σ√(2/π) e^(−μ²/2σ²)                     paper, eq. 4
@@ -50,26 +50,25 @@ def surrogate_hessian(mu: Values, sigma: Values) -> tuple[Values, Values, Values
 
 
 def best_sigma(mu: Values = 0.0) -> Values:
-    """The σ that maximises H_B at this μ, √(π/2) e^(W(2μ²/π)/2) (paper, theorem 1); √(π/2) at μ = 0."""
+    """The σ that maximizes H_B at this μ, √(π/2) e^(W(2μ²/π)/2) (paper, theorem 1); √(π/2) at μ = 0."""
     mu = np.asarray(mu, dtype=float)
     return (np.sqrt(np.pi / 2) * np.exp(lambertw(2 * mu**2 / np.pi).real / 2))[()]
 
 
-def exact_best_sigma(mu: float = 0.0) -> float:
-    """The σ that maximises the true entropy H(y) at this μ; 1.7488 at μ = 0.
+def exact_best_sigma(mu: Values = 0.0) -> Values:
+    """The σ that maximizes the true entropy H(y) at this μ; 1.7488 at μ = 0.
 
     By Stein's lemma ∂H/∂σ = 1/σ − 2σ E g′(z). Its root lies above √2, since E g′ ≤ 1/4, and never far from the
     surrogate's, whose slope this one approaches for large σ.
     """
-    return float(
-        brentq(
-            lambda sigma: 1 / sigma - 2 * sigma * expectation(derivative, mu, sigma),
-            np.sqrt(2.0) - 1e-9,
-            best_sigma(mu) + 2.0,
-            xtol=1e-14,
-            rtol=8.9e-16,
-        )
-    )
+
+    def root(mu: float) -> float:
+        def slope(sigma: float) -> Values:
+            return 1 / sigma - 2 * sigma * expectation(derivative, mu, sigma)
+
+        return float(brentq(slope, np.sqrt(2.0) - 1e-9, best_sigma(mu) + 2.0, xtol=1e-14, rtol=8.9e-16))
+
+    return np.vectorize(root, otypes=[float])(mu)[()]
 
 
 def _gaussian_entropy(sigma: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from minisig.backends import get_backend
 from minisig.data import Dataset, Split
-from minisig.errors import UsageError, require_known
+from minisig.errors import MinisigError, UsageError, require_known
 from minisig.initializers import RecurrentOptions
 from minisig.network import Network, mlp, recurrent
 from minisig.plugins import Table
@@ -25,7 +25,10 @@ def build_network(config: Config, data: Dataset) -> Network:
     backend = get_backend(config.backend, config.dtype, config.memory)
     require_known("model", wanted.model, MODELS)
     if model := MODELS[wanted.model]:
-        return model(config, data).on(backend)
+        made = model(config, data)
+        if not isinstance(made, Network):  # anybody may have written it
+            raise MinisigError(f"model '{wanted.model}': expected a Network, got {type(made).__name__}")
+        return made.on(backend)
     for name, owner in OF_ONE_MODEL.items():
         if wanted.model != owner and getattr(wanted, name) != getattr(NetworkConfig(hidden=()), name):
             raise UsageError(f"network.{name} is a setting of the model {owner}; leave it out for the {wanted.model}")

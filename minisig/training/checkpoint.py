@@ -68,7 +68,7 @@ def load_checkpoint(folder: Path, training: Training) -> Position | None:
         name: {slot: xp.zeros_like(w) for slot in optimizer.slot_names} for name, w in net.params.items()
     }
     if any(getattr(layer, "carries", False) for layer in net.layers.values()):  # states of the right shape
-        training.states = net.advance(training.batches.at(1).x[:1])[1]
+        training.states = net.advance(training.batches.at(1).x)[1]
     wanted = _arrays(training)
     for name in sorted({*wanted, *tensors}):
         have, need = tensors.get(name), wanted.get(name)

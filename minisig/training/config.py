@@ -1,12 +1,13 @@
 """The configuration of a run: what `config.json` holds, checked by its types."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from minisig.data.config import DataConfig
-from minisig.errors import UsageError
+from minisig.data.config import DataConfig, checked
 
 Count = Annotated[int, msgspec.Meta(gt=0, le=10**9)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -56,18 +57,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     dtype: str = "float32"
 
 
-def checked_config(fields: Mapping[str, Any]) -> Config:
+def checked_config(fields: Mapping[str, Any] | Config) -> Config:
     """A configuration of these fields; what is wrong with one is said with its name and what came."""
-    try:
-        return msgspec.convert(fields, Config)
-    except msgspec.ValidationError as error:
-        # Expected `int` >= 1, or Expected `int`, got `str`; and then  - at `$.network.hidden[0]`
-        expected, _, place = str(error).replace("`", "").partition(" - at $.")
-        came: Any = fields
-        for step in place.partition("[")[0].split("."):
-            came = came.get(step) if isinstance(came, Mapping) else came
-        expected = expected[:1].lower() + expected.partition(", got ")[0][1:]
-        raise UsageError(f"{place}: {expected}, got {came!r}"[:300]) from None
+    config = checked(fields, Config)
+    if config.data.path:  # a run must find its data wherever it is resumed
+        config = replace(config, data=replace(config.data, path=str(Path(config.data.path).absolute())))
+    return config
 
 
 # Made at import, under its lock: msgspec prepares a type when it is first used, and two threads that do so at once,

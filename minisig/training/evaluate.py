@@ -5,6 +5,7 @@ from math import exp
 
 from minisig.data import Part
 from minisig.gradients import rows
+from minisig.losses import require_labels
 from minisig.network import Network, States
 
 
@@ -27,6 +28,7 @@ def evaluate(net: Network, part: Part) -> Score:
     for batch in part.windows():
         z, states = net.advance(batch.x, {} if batch.fresh else states)
         labels = net.backend.xp.asarray(batch.labels)
+        require_labels(z, labels, net.backend)
         loss += float(net.backend.softmax_cross_entropy(rows(z), labels.reshape(-1))[0].sum(dtype="float64"))
         right = z.argmax(axis=-1) == labels
         wrong += int((~right).sum())

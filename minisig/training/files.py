@@ -15,13 +15,13 @@ from safetensors.numpy import save_file
 from minisig.errors import DataError
 from minisig.training.config import Config, decode_config
 
-MOST_BYTES = {".json": 2**24, ".jsonl": 2**32, ".safetensors": 2**35}
+MOST_BYTES = {".json": 2**24, ".jsonl": 2**30, ".safetensors": 2**35}
 
 
 @contextmanager
 def _in_place_of(path: Path) -> Iterator[Path]:
     """A name beside `path` to write to; what is there in the end is flushed to the disk and takes its place."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
         with temporary.open("rb") as file:
@@ -84,5 +84,5 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}; is {path.parent} a run?") from None
-    except (SafetensorError, TypeError, KeyError) as error:
+    except (SafetensorError, TypeError, KeyError, AttributeError) as error:  # the last for types that NumPy lacks
         raise DataError(f"{path}: {error}") from None

@@ -11,9 +11,10 @@ Every file but the growing metrics.jsonl appears whole or not at all. One proces
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -27,6 +28,8 @@ from minisig.training.files import read_config, read_file, write_file, write_ten
 from minisig.training.loop import Training
 
 FILES = ("config.json", "metrics.jsonl", CHECKPOINT, "best.safetensors", "summary.json")
+# What a killed process was writing: our own temporary files, see files.py, and those of safetensors.
+LEFT_OVER = re.compile(rf"\.({'|'.join(map(re.escape, (*FILES, 'report.html')))})\.\d+\.tmp|\.tmp[A-Za-z0-9]{{6}}")
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -52,10 +55,11 @@ class Outcome(msgspec.Struct, frozen=True):
     valid_loss: float
     test_loss: float
     baselines: dict[str, float]
-    layers: list[LayerOutcome]
+    layers: Annotated[list[LayerOutcome], msgspec.Meta(min_length=1)]
     test_error: float | None = None
     test_perplexity: float | None = None
     test_recall: float | None = None
+    data: str = ""  # of a comparison's run, the hash of the user's own
 
 
 class RunFolder:
@@ -84,8 +88,8 @@ class RunFolder:
         read_config(self.path)  # no lock is put where no run is
         with writing(self.path):
             self._lock()
-            for path in self.path.glob(".*"):  # what a killed process was writing: ours, and safetensors' own
-                if path.name.endswith(".tmp") or path.name.startswith(".tmp"):
+            for path in self.path.glob(".*"):
+                if LEFT_OVER.fullmatch(path.name):
                     path.unlink(missing_ok=True)
 
     def configure(self, config: Config) -> None:
@@ -137,6 +141,7 @@ class RunFolder:
             msgspec.convert(summary, Outcome)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(f"{path}: {error}") from None
+        summary = {name: value for name, value in summary.items() if value is not None}
         if "test_error" not in summary and "test_perplexity" not in summary:
             raise DataError(f"{path}: has neither a test_error nor a test_perplexity")
         return summary

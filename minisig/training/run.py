@@ -39,6 +39,7 @@ def run(
     is before data and network are ready. `watch` is shown every record. `stop` is asked after every iteration; when it
     gives the number of a signal, the run is saved and ends with Interrupted.
     """
+    config = checked_config(config)
     folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
     with _blas_threads(config.threads):
         training = _prepare(config)
@@ -61,7 +62,8 @@ def resume(
 ) -> Summary:
     """Go on with the run in the folder, to the same bits as if it had never stopped.
 
-    A finished run is left as it is, unless `iterations` asks for more of them. On another `backend` it goes on from the
+    A finished run is left as it is, unless `iterations` asks for more of them; its last iteration so far stays one that
+    was logged and validated. On another `backend` it goes on from the
     same numbers, to the same ones but for rounding.
     """
     folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
@@ -107,7 +109,7 @@ def _extended(config: Config, iterations: int) -> Config:
             f"the learning rate of this run falls to 0 at iteration {config.iterations}: more of them would make it "
             f"another run; start a new one"
         )
-    return checked_config(msgspec.to_builtins(config) | {"iterations": iterations})
+    return checked_config(msgspec.structs.replace(config, iterations=iterations))
 
 
 def _blas_threads(threads: int | None) -> AbstractContextManager[Any]:

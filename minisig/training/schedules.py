@@ -1,9 +1,9 @@
 """Learning rate over the iterations.
 
     constant    η
-    linear      η falling to 0 at the end of training
+    linear      η falling to 0 from the first iteration to the end of training
 
-either one after a linear warm-up from 0 over the first `warmup` iterations.
+times, over the first `warmup` iterations, a share that rises from 0 to 1.
 """
 
 from minisig.training.config import OptimizerConfig

@@ -52,8 +52,11 @@ class Cell:
 
 
 def cells_of(module: Any) -> Iterator[Cell]:
-    """The module's layers of weights, in the order in which it was given them."""
+    """The module's layers of weights, in the order in which it was given them; attention keeps its own."""
+    kept = {inner.out_proj for inner in module.modules() if isinstance(inner, nn.MultiheadAttention)}
     for name, inner in module.named_modules():
+        if inner in kept:
+            continue
         if isinstance(inner, nn.Linear):
             yield Cell(name or "Linear", inner, Dense, {"W": inner.weight}, [b for b in (inner.bias,) if b is not None])
         elif isinstance(inner, nn.Embedding):

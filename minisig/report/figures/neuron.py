@@ -19,7 +19,7 @@ TALLEST = 5.0  # density shown: that of a logit that hardly varies rises without
 def neuron_figure(mu: float = 0.0, sigma: float | None = None) -> Any:
     """Density of y for several σ and for several μ, this neuron's the thick line, and H_B with its ridge and summit.
 
-    Without σ it is the one that maximises H_B at this μ.
+    Without σ it is the one that maximizes H_B at this μ.
     """
     sigma = float(theory.best_sigma(mu)) if sigma is None else sigma
     figure = new_figure(14, 4.3)
