@@ -32,13 +32,8 @@ from benchmarks.record import save, unwrapped
 ROOT = Path(__file__).parent.parent
 ROOMS = ("layers", "gradients.py", "initializers", "theory")
 TESTS = (
-    "theory",
-    "initializers",
-    "test_gradients.py",
-    "layers",
-    "test_network.py",
-    "test_optimizers.py",
-    "diagnostics",
+    *("theory", "initializers", "test_gradients.py", "layers"),
+    *("test_losses.py", "test_optimizers.py", "test_trace.py", "test_checks.py", "test_network.py", "diagnostics"),
 )
 COUNT = 200
 PATIENCE = 5  # times what the tests take if nothing is changed

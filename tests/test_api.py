@@ -111,7 +111,7 @@ def test_importing_minisig_imports_nothing_heavy():
 # The way of the data; what stands later may use what stands before.
 ROOMS = (
     *("errors", "jsonable", "seeds", "plugins", "backends", "theory", "initializers", "gradients", "layers"),
-    *("losses", "optimizers", "trace", "network", "data", "diagnostics", "training", "experiments"),
+    *("checks", "losses", "optimizers", "trace", "network", "data", "diagnostics", "training", "experiments"),
     *("report", "bridges", "lessons", "cli", "pytest_plugin"),
 )
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from minisig.backends import get_backend
+from minisig.backends.numpy import NumpyBackend
+from minisig.errors import UsageError
 from minisig.gradients import Evaluated, Outer, Rows, RowSum, global_norm, layer_norms
 
 BACKEND = get_backend("numpy", "float64")
@@ -28,10 +30,8 @@ def gradient(request):
         return Rows(np.array([1, 3, 1, 0]), rng.standard_normal((4, 3)), 5)  # a token twice, two of them never
     if request.param == "array":
         return Evaluated(rng.standard_normal((5, 3)))
-    batch = {"gram": 3, "direct": 40}[request.param]
-    gradient = Outer(rng.standard_normal((batch, 11)), rng.standard_normal((batch, 13)))
-    assert (batch * (11 + 13) > 2 * 11 * 13) == (request.param == "direct")  # both forms of the norm are exercised
-    return gradient
+    batch = {"gram": 11, "direct": 12}[request.param]  # of the norm, see below
+    return Outer(rng.standard_normal((batch, 11)), rng.standard_normal((batch, 13)))
 
 
 def test_dense_is_the_sum_over_the_batch(gradient):
@@ -47,6 +47,20 @@ def test_accumulate_is_alpha_gradient_plus_beta_array(gradient):
 
 def test_norm_is_that_of_the_matrix(gradient):
     assert gradient.norm(BACKEND) == pytest.approx(np.sqrt((naive(gradient) ** 2).sum()), rel=1e-12)
+
+
+@pytest.mark.parametrize(("batch", "through_gram"), [(3, True), (11, True), (12, False), (40, False)])
+def test_the_norm_takes_the_form_that_needs_fewer_products(batch, through_gram):
+    class Watched(NumpyBackend):
+        grams = 0
+
+        def gram_norm(self, x, dz):
+            self.grams += 1
+            return super().gram_norm(x, dz)
+
+    backend = Watched("float64")
+    Outer(np.ones((batch, 11)), np.ones((batch, 13))).norm(backend)  # B² (11 + 13) / 2 or B · 11 · 13: equal at 11.9
+    assert backend.grams == through_gram
 
 
 @pytest.mark.parametrize("size", [1e-38, 1e-41, 1e-44])  # the first is the last with all its digits
@@ -87,6 +101,20 @@ def test_the_gram_form_of_the_norm_survives_extreme_gradients(size):
 def test_a_gradient_that_cancels_exactly_has_norm_zero_not_nan():
     x, dz = np.ones((2, 50), np.float32), np.concatenate([np.ones((1, 40)), -np.ones((1, 40))]).astype(np.float32)
     assert Outer(x, dz).norm(get_backend("numpy")) == 0.0
+
+
+def test_samples_whose_steps_cancel_have_next_to_no_norm_and_not_nan():
+    rng, samples, n, m = np.random.default_rng(0), 100, 5, 4
+    x, dz = np.tile(rng.standard_normal((samples, n)), (3, 1)), rng.standard_normal((3, samples, m))
+    dz[2] = -dz[0] - dz[1]  # but for rounding, which leaves sums on either side of zero
+    norms = Outer(x, dz.reshape(-1, m)).sample_norms(samples, BACKEND)
+    sizes = np.linalg.norm(x[:samples], axis=1) * np.linalg.norm(dz, axis=(0, 2))
+    assert (norms < 10 * np.sqrt(np.finfo(float).eps) * sizes).all()
+
+
+def test_an_array_does_not_know_what_each_sample_added():
+    with pytest.raises(UsageError, match="no longer knows what each example added"):
+        Evaluated(np.ones((5, 3))).sample_norms(1, BACKEND)
 
 
 @pytest.mark.parametrize("norm", [1e200, np.inf])

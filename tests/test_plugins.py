@@ -32,8 +32,13 @@ def install(folder, code, entry_points, name="my-project"):
     (about / "entry_points.txt").write_text("\n".join(lines))
 
 
+def beside(folder):
+    """The environment in which Python finds what is installed in `folder`, and this package."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+
+
 def python(folder, *args, **variables):
-    env = os.environ | {"PYTHONPATH": str(folder)} | variables
+    env = beside(folder) | variables
     command = [sys.executable, "-m", *map(str, args)]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", timeout=120)
 
@@ -121,6 +126,7 @@ BROKEN_ENTRIES = {
         "flat": "broken:flat",
         "number": "broken:number",
     },
+    "minisig.data": {"leaves": "broken:leaves"},
     "minisig.experiments": {"gone": "broken:gone", "five": "broken:number"},
 }
 
@@ -140,6 +146,7 @@ def broken(tmp_path_factory):
         (["--init", "nothing"], "init 'nothing': expected ([(W, b), …], Target)"),
         (["--init", "flat"], "for every layer of 64→100→100"),
         (["--init", "number"], "broken:number is int, expected Callable"),
+        (["--set", "data.source=leaves"], "'leaves' in minisig.data, of broken: SystemExit: no data today"),
         (["gone"], "'gone' in minisig.experiments, of broken: AttributeError"),
         (["five"], "broken:number is int, expected Experiment"),
     ],
@@ -159,7 +166,7 @@ def test_what_nobody_asks_for_is_not_loaded(broken):
         "assert 'declared' not in vars(ms.INITIALIZERS) | vars(ms.EXPERIMENTS), 'looked through'\n"
         "assert 'fails' in ms.INITIALIZERS and 'broken' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": str(broken)})
+    subprocess.run([sys.executable, "-c", code], check=True, env=beside(broken))
 
 
 def test_a_table_is_ours_first_then_theirs(tmp_path, monkeypatch):

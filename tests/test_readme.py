@@ -29,6 +29,7 @@ COMMANDS = [
     for line in re.findall(r"^    (minisig [^#\n]*?)(?: {2,}.*|#.*)?$", README, re.MULTILINE)
     if not re.search(r"[\[|]|\.\.\.|COMMAND|EXPERIMENT", line)
 ]
+assert COMMANDS
 
 
 @pytest.mark.parametrize("line", COMMANDS)

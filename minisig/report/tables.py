@@ -69,10 +69,7 @@ def subject(config: Config) -> str:
 def network(config: Config, *, init: bool = True) -> str:
     """The network in a few words."""
     sizes = config.network.hidden
-    hidden = (
-        f"{len(sizes)} hidden layers of {sizes[0]}"
-        if alike(sizes)
-        else "hidden " + ("-".join(map(str, sizes)) or "none")
-    )
+    each = "-".join(map(str, sizes)) or "none"
+    hidden = f"{len(sizes)} hidden layers of {sizes[0]}" if alike(sizes) else f"hidden {each}"
     words = [subject(config), *([config.network.init] if init else []), f"{config.network.model}, {hidden}"]
     return " · ".join(words)

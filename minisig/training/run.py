@@ -62,9 +62,8 @@ def resume(
 ) -> Summary:
     """Go on with the run in the folder, to the same bits as if it had never stopped.
 
-    A finished run is left as it is, unless `iterations` asks for more of them; its last iteration so far stays one that
-    was logged and validated. On another `backend` it goes on from the
-    same numbers, to the same ones but for rounding.
+    A finished run is left as it is, unless `iterations` asks for more of them; the last one so far stays logged and
+    validated. On another `backend` it goes on from the same numbers, to the same ones but for rounding.
     """
     folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
     path = folder.path

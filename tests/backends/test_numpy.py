@@ -180,6 +180,14 @@ def test_an_update_refuses_an_array_into_which_it_could_not_write(backend):
         backend.adam(w.T, m, v, g, 0.1, 0.9, 0.999, 1e-8, 1.0)
 
 
+def test_an_update_refuses_an_array_that_may_not_be_written_into(backend):
+    w = np.zeros((3, 4), dtype=backend.dtype)
+    w.flags.writeable = False
+    with pytest.raises(UsageError, match="read-only"):
+        backend.add(1.0, np.ones_like(w), w)
+    assert not w.any()
+
+
 # Arrays that are gone through in several pieces
 
 

@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minisig.backends import Backend, get_backend
+
 OPTION = "--cupy-host"
-HOST_ONLY = {"test_device", "test_kernels", "test_launches", "test_processes", "test_without_gpu"}
+HOST_ONLY = {
+    *("test_counting", "test_device", "test_kernels", "test_launches", "test_processes", "test_refusals"),
+    "test_without_gpu",
+}
 NO_GPU = f"not run: no GPU; `pytest tests/cupy_host {OPTION}` runs them on the CPU"
 
 
@@ -63,6 +68,12 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 @pytest.fixture
+def on_host(request: pytest.FixtureRequest) -> bool:
+    """Whether the device is the host's, on which sums have one order and nobody else's name stands."""
+    return asked(request.config)
+
+
+@pytest.fixture
 def counting(request: pytest.FixtureRequest) -> Callable[[], Any]:
     """device.counting, where there is something that counts."""
     if not asked(request.config):
@@ -75,6 +86,16 @@ def counting(request: pytest.FixtureRequest) -> Callable[[], Any]:
 @pytest.fixture(params=["float32", "float64"])
 def dtype(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture
+def gpu(dtype: str) -> Backend:
+    return get_backend("cupy", dtype)
+
+
+@pytest.fixture
+def cpu(dtype: str) -> Backend:
+    return get_backend("numpy", dtype)
 
 
 @pytest.fixture(scope="session")

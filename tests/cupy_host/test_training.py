@@ -75,7 +75,7 @@ def test_divergence_is_told_as_on_the_host(text):
 
 @pytest.mark.parametrize("name", ["momentum, clipped", "text, lstm with dropout", "rnn"])
 @pytest.mark.parametrize(("first", "second"), [("numpy", "cupy"), ("cupy", "numpy"), ("cupy", "cupy")])
-def test_a_checkpoint_of_one_backend_goes_on_on_the_other(tmp_path, name, text, first, second):
+def test_a_checkpoint_of_one_backend_goes_on_on_the_other(tmp_path, name, text, first, second, on_host):
     whole = training(configured(name, text))
     expected = [record["train_loss"] for record in whole]
     half = training(configured(name, text, backend=first))
@@ -89,7 +89,8 @@ def test_a_checkpoint_of_one_backend_goes_on_on_the_other(tmp_path, name, text, 
     assert load_checkpoint(tmp_path, rest) == position
     losses += [record["train_loss"] for record in rest]
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
-    if first == second:  # the same machine, hence the same bits
+    # The same machine, hence the same bits; but a card adds up the rows of an embedding's gradient in any order.
+    if first == second and (on_host or "embedding" not in rest.net.layers):
         again = training(configured(name, text, backend=first))
         assert losses == [record["train_loss"] for record in again]
 

@@ -81,7 +81,7 @@ def problems(draw):
     return W, variances, 10 ** draw(st.floats(-3, 3))
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500, deadline=None)
 @given(problems())
 def test_the_constraint_holds_and_plain_scaling_is_no_nearer_whatever_the_sizes_and_scales(problem):
     W, variances, c = problem

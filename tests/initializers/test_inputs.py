@@ -28,3 +28,9 @@ def test_data_without_a_variance_are_refused_by_their_column(init, wrong):
     x[2:4, 4:] = np.inf, wrong
     with pytest.raises(UsageError, match=r"in column 3 and 2 more: remove"):
         mlp([6, 5, 2], init=init, x=x)
+
+
+@pytest.mark.parametrize("x", [[[1.0, 2.0], [3.0]], [["a", "b"]]], ids=["ragged", "words"])
+def test_data_that_are_no_numbers_are_refused(x):
+    with pytest.raises(UsageError, match=r"expected data x \(N, n\) that are numbers"):
+        mlp([2, 3, 2], x=x)

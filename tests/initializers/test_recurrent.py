@@ -6,7 +6,10 @@ import pytest
 from minisig.data import DataConfig, load
 from minisig.errors import UsageError
 from minisig.initializers import RecurrentOptions, initialize_recurrent
+from minisig.initializers.inputs import SAMPLE
+from minisig.initializers.recurrent import TOLERANCE
 from minisig.network import recurrent
+from tests.initializers.test_draws import assert_uniform
 
 RADIUS = 5.1615702534
 VARIANCE = 0.0589598258  # k, of EP's activities
@@ -41,6 +44,7 @@ def test_biases_centre_the_logits_of_the_real_symbols(copy, mode):
     cell, E = params["rnn0"], params["embedding"]["E"]
     mean = (frequencies / frequencies.sum()) @ E
     np.testing.assert_allclose(mean @ cell["Wx"] + 0.5 * cell["Wh"].sum(axis=0) + cell["b"], 0, atol=1e-12)
+    np.testing.assert_allclose(0.5 * params["dense"]["W"].sum(axis=0) + params["dense"]["b"], 0, atol=1e-12)
 
 
 def test_frequencies_that_nobody_gave_are_counted_in_the_tokens(copy):
@@ -91,22 +95,23 @@ def test_the_exact_variants_have_their_own_radius():
 
 def test_lsuv_gives_the_logits_of_the_batch_variance_one(copy):
     params, account = weights("lsuv", copy)
-    assert account.layers[0].std ** 2 == pytest.approx(1, abs=0.02)
+    assert account.layers[0].std ** 2 == pytest.approx(1, abs=TOLERANCE)
     assert not params["rnn0"]["b"].any()
-    trace = recurrent(V, [H], init="lsuv", rng=0, tokens=copy[0], frequencies=copy[1]).trace(copy[0], copy[0])
-    assert trace.caches["rnn0"].z.var() == pytest.approx(1, abs=0.021)
-    assert trace.outputs["dense"].var() == pytest.approx(1, abs=0.021)
+    tokens, frequencies = copy
+    net = recurrent(V, [H], init="lsuv", rng=0, tokens=tokens, frequencies=frequencies, dtype="float64")
+    trace = net.trace(tokens, tokens)
+    assert trace.caches["rnn0"].z.var() == pytest.approx(1, abs=TOLERANCE)
+    assert trace.outputs["dense"].var() == pytest.approx(1, rel=1e-12)  # by one division: no state comes between
 
 
 def test_lsuv_goes_on_until_the_variance_is_there(copy):
     _, account = weights("lsuv", copy, hidden=[2, 2])  # the second layer swings from 25 to 0.07, and so on: ten rounds
-    assert [row.std**2 for row in account.layers[:2]] == pytest.approx([1, 1], abs=0.02)
+    assert [row.std**2 for row in account.layers[:2]] == pytest.approx([1, 1], abs=TOLERANCE)
 
 
 def test_every_init_starts_from_the_same_embedding_uniform_in_minus_one_to_one():
     E, *others = (weights(init)[0]["embedding"]["E"] for init in ["random+ep", "ortho+exact", "lsuv", "lecun"])
-    assert 0.99 < np.abs(E).max() < 1  # of V·H numbers
-    assert E.var() == pytest.approx(1 / 3, rel=5 * np.sqrt(0.8 / E.size))  # Var of e² is 4/45
+    assert_uniform(E, 1.0)
     for other in [*others, weights("ortho", model="lstm")[0]["embedding"]["E"]]:
         np.testing.assert_array_equal(other, E)
 
@@ -114,9 +119,7 @@ def test_every_init_starts_from_the_same_embedding_uniform_in_minus_one_to_one()
 @pytest.mark.parametrize(("init", "limit"), [("lecun", 1 / np.sqrt(H)), ("glorot", np.sqrt(6 / (2 * H)))])
 def test_plain_draws_have_their_limits_and_no_biases(init, limit):
     params, _ = weights(init)
-    Wh = params["rnn0"]["Wh"]
-    assert 0.99 * limit < np.abs(Wh).max() <= limit
-    assert Wh.var() == pytest.approx(limit**2 / 3, rel=5 * np.sqrt(0.8 / Wh.size))  # Var of w² is 4/45 limit⁴
+    assert_uniform(params["rnn0"]["Wh"], limit)
     assert not params["rnn0"]["b"].any()
     assert not params["dense"]["b"].any()
 
@@ -156,7 +159,14 @@ def test_the_account_is_what_the_network_itself_does(copy):
     assert row.mean == pytest.approx(z.mean(), abs=1e-9)
     assert row.std == pytest.approx(z.std(), rel=1e-6)
     assert row.neuron_std == pytest.approx(np.sqrt(z.var(axis=0).mean()), rel=1e-6)
+    assert net.account.source == "measured on {}×{} tokens".format(*tokens.shape)
     assert "rnn0" in str(net.account)
+
+
+@pytest.mark.parametrize("vocabulary", [2, SAMPLE, SAMPLE + 1])
+def test_without_tokens_the_account_is_of_one_step_from_every_token_up_to_a_thousand(vocabulary):
+    _, account = initialize_recurrent("random+ep", "rnn", vocabulary, [3], np.random.default_rng(0))
+    assert account.source == f"measured on 1×{min(vocabulary, 1000)} tokens"
 
 
 def test_the_account_counts_inputs_and_state_as_what_a_neuron_sees():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from minisig.backends import get_backend
 from minisig.diagnostics.gradient_check import check_gradients
 from minisig.gradients import Outer, Rows, Summed
 from minisig.layers import Embedding
@@ -62,6 +63,13 @@ def test_the_gradients_are_sums_over_tokens(pair):
     assert isinstance(mine["embedding.E"], Summed)
     assert type(right[f"{cell}.Wx"]) is Outer
     assert type(right["embedding.E"]) is Rows
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradients_are_of_the_parameters_precision(pair, dtype):
+    net, _, tokens, labels = pair
+    net = net.on(get_backend("numpy", dtype))
+    assert {g.dense(net.backend).dtype.name for g in net.trace(tokens, labels).gradients.values()} == {dtype}
 
 
 def test_what_is_not_looked_up_passes_the_gradient_check(pair):

@@ -94,6 +94,7 @@ def test_the_unrolled_layer_equals_a_plain_loop(layer, window, carried):
     y_naive, dx_naive, gradients_naive, last = naive(layer, x, state, dy)
     np.testing.assert_allclose(y, y_naive, atol=1e-14)
     np.testing.assert_allclose(dx, dx_naive, atol=1e-12)
+    assert gradients.keys() == gradients_naive.keys()
     for key, gradient in gradients.items():
         np.testing.assert_allclose(gradient.dense(BACKEND), gradients_naive[key], atol=1e-12)
     now = layer.last_state(cache)

@@ -112,3 +112,9 @@ def test_exact_best_sigma_maximises_the_entropy(mu):
         # H falls by about (Δσ/σ)²: 1e-6 for the nearest two, far above rounding.
         assert (entropy(sign * mu, sigma * np.array([0.999, 1.001])) < best - 1e-8).all()
         assert (entropy(sign * mu, sigma * np.logspace(-1, 1, 40)) < best).all()
+
+
+@pytest.mark.parametrize("best", [best_sigma, exact_best_sigma])
+def test_the_best_sigma_of_an_array_is_that_of_each_entry(best):
+    mu = np.array([[0.0, 1.0, -3.0]])
+    np.testing.assert_allclose(best(mu), [[best(m) for m in mu[0]]], rtol=1e-12)

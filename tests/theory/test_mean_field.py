@@ -5,7 +5,6 @@ import pytest
 from scipy.special import expit
 
 from minisig.theory import (
-    best_sigma,
     critical_width,
     depth_scale,
     derivative,
@@ -15,7 +14,6 @@ from minisig.theory import (
     output_mean,
     row_norm,
 )
-from minisig.theory.describe import describe
 
 EP = np.sqrt(np.pi / 2)
 NEURONS = [(0.0, 0.3), (0.0, EP), (0.0, 1.7488), (1.5, 2.0), (-2.0, 0.7)]
@@ -79,13 +77,3 @@ def test_over_the_depth_scale_a_squared_gradient_changes_by_e(mu, sigma):
 def test_the_depth_scale_is_infinite_at_the_edge_of_chaos(monkeypatch):
     monkeypatch.setattr(mean_field, "gain", lambda mu, sigma: np.array([1.0, np.e, 1 / np.e]))
     np.testing.assert_array_equal(depth_scale(0, 1), [np.inf, 1.0, 1.0])
-
-
-def test_describe_takes_the_best_sigma_unless_told_another():
-    numbers = describe(1.0)
-    assert numbers["sigma"] == numbers["best_sigma"] == best_sigma(1.0)
-    assert numbers["surrogate"] - numbers["lower_bound"] == pytest.approx(2 * np.log(2))
-    assert numbers["lower_bound"] < numbers["entropy"] < numbers["surrogate"]
-    assert numbers["gain"] == pytest.approx(numbers["row_norm"] ** 2 * numbers["mean_squared_derivative"])
-    assert describe(1.0, 3.0)["sigma"] == 3.0
-    assert all(type(value) is float for value in numbers.values())

@@ -166,9 +166,11 @@ def test_a_folder_that_becomes_read_only_ends_the_run_and_keeps_its_checkpoint(t
     assert difference(folder, outcome(tmp_path / "straight")) == ""
 
 
-def test_what_a_killed_process_was_writing_is_cleared_away(tmp_path):
+def test_what_a_killed_process_was_writing_is_cleared_away_and_nothing_else(tmp_path):
     run(configure("xor", {"iterations": 5}), tmp_path)
-    for name in (".tmpAbc123", ".checkpoint.safetensors.tmp"):
+    left_over = {".tmpAbc123", ".checkpoint.safetensors.4711.tmp", ".summary.json.7.tmp"}
+    mine = {".notes.tmp", ".tmp", ".summary.json.tmp.orig"}
+    for name in left_over | mine:
         (tmp_path / name).write_bytes(b"half")
     resume(tmp_path, 6)
-    assert not [path.name for path in tmp_path.iterdir() if "tmp" in path.name]
+    assert {path.name for path in tmp_path.iterdir() if "tmp" in path.name} == mine

@@ -120,18 +120,10 @@ def test_dropout_is_drawn_anew_at_every_iteration_and_off_in_validation(digits):
     assert ((other.outputs["dropout0"] == 0) != (again.outputs["dropout0"] == 0)).any()
 
 
-def test_evaluation_in_pieces_is_evaluation_of_the_whole(digits):
-    net = training(digits).net
-    z = net.forward(digits.train.x).astype(float)
-    losses = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(z)), digits.train.y]
-    score = evaluate(net, digits.train)  # 1,197 rows: two pieces
-    assert score.loss == pytest.approx(losses.mean(), rel=1e-6)
-    assert score.error == pytest.approx(100 * (z.argmax(axis=1) != digits.train.y).mean())
-
-
 def test_dropout_acts_in_a_network_of_ones_own_whatever_the_configuration_says(digits):
     plain = training(digits).net
     layers = [*plain.layers.items()]
     net = Network([layers[0], ("mine", Dropout(0.5)), *layers[1:]], plain.backend)
     trace, _ = Training(net, digits, configure("digits", {"network.hidden": [30]})).step(1)
-    assert 0.4 < (trace.outputs["mine"] == 0).mean() < 0.6
+    silenced = trace.outputs["mine"] == 0
+    assert silenced.mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(silenced.size))
