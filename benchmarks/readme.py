@@ -42,6 +42,11 @@ REPORT = (
     "The report of a run with {steps:,} logged steps has {megabytes:.1f} MB, and a browser that has just been started "
     "opens it in {median_open_seconds:.1f} s (`python -m benchmarks.report`)."
 )
+MUTANTS = (
+    "How much the tests notice is measured: of {mutants} small mistakes, each another operator, number or decorator at "
+    "one of {places} places in `layers/`, `gradients.py`, `initializers/` and `theory/`, they notice {noticed} "
+    "({share:.0%}). The others are listed in `benchmarks/results/mutants.json`."
+)
 SECONDS = {"mnist-shallow": 2000, "mnist-deep": 7300, "mnist-deep-augmented": 35_400}  # of training, in the paper
 README = Path(__file__).parent.parent / "README.md"
 
@@ -68,6 +73,7 @@ def blocks() -> dict[str, str]:
         "machine": MACHINE.format(**quickstart["machine"]),
         "faults": _faults(_read("faults")["parts"]),
         "report": REPORT.format(**_read("report")),
+        "mutants": _mutants(_read("mutants")),
         **markdown(speed),
     }
 
@@ -153,6 +159,11 @@ def _faults(parts: dict[str, dict[str, int]]) -> str:
         runs=parts["dying-workers"]["runs"],
         deaths=parts["dying-workers"]["workers killed"],
     )
+
+
+def _mutants(found: dict[str, Any]) -> str:
+    noticed = found["mutants"] - len(found["alive"])
+    return MUTANTS.format(**found, noticed=noticed, share=noticed / found["mutants"])
 
 
 def _xor(rows: list[dict[str, Any]]) -> str:

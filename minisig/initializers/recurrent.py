@@ -180,8 +180,7 @@ def _output(init: str, h: Matrix, sizes: tuple[int, int], rng: Generator) -> tup
         return {"W": W, "b": b}, Target(0.0, EP[init][1]())
     W = (orthogonal if init == "lsuv" else DRAWS[init])(H, vocabulary, rng)
     if init == "lsuv":
-        variance = (h @ W).var()
-        W /= np.sqrt(variance) if variance else 1.0
+        W /= (h @ W).std()
     return {"W": W, "b": np.zeros(vocabulary)}, Target(std=1.0 if init == "lsuv" else None)
 
 

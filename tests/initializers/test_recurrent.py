@@ -208,6 +208,10 @@ def test_lengths_that_are_not_positive_are_refused(options):
         ({"frequencies": np.ones(4)}, r"expected 5 frequencies.*got shape \(4,\)"),
         ({"frequencies": np.array([1, 1, 1, 1, np.nan])}, "sum nan"),
         ({"tokens": np.full((2, 3), 5)}, "expected tokens from 0 to 4, got 5 to 5"),
+        (
+            {"tokens": np.zeros((2, 3, 1), dtype=int)},
+            r"expected integer tokens \(T, B\), got int64 of shape \(2, 3, 1\)",
+        ),
         ({"tokens": np.full((2, 3), -1)}, "got -1 to -1"),
         ({"tokens": np.zeros(3, dtype=int)}, r"tokens \(T, B\), got int64 of shape \(3,\)"),
         ({"tokens": np.zeros((0, 3), dtype=int)}, r"of shape \(0, 3\)"),

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 import minisig
 from minisig.errors import DataError
@@ -34,9 +33,7 @@ VIEWS = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_strided_arrays_are_saved_as_they_read(tmp_path, view, dtype):
     w = view(np.arange(12, dtype=dtype).reshape(3, 4))
-    save_file({"w": w}, tmp_path / "theirs.safetensors")
     write_tensors(tmp_path / "ours.safetensors", {"w": w, "v": w.copy()}, {"position": "here"})
-    assert not np.array_equal(load_file(tmp_path / "theirs.safetensors")["w"], w)  # safetensors alone
     tensors, metadata = read_tensors(tmp_path / "ours.safetensors")
     assert metadata == {"position": "here"}
     assert tensors["w"].dtype == dtype
