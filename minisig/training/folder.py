@@ -29,7 +29,7 @@ from minisig.training.loop import Training
 
 FILES = ("config.json", "metrics.jsonl", CHECKPOINT, "best.safetensors", "summary.json")
 # What a killed process was writing: our own temporary files, see files.py, and those of safetensors.
-LEFT_OVER = re.compile(rf"\.({'|'.join(map(re.escape, (*FILES, 'report.html')))})\.\d+\.tmp|\.tmp[A-Za-z0-9]{{6}}")
+LEFT_OVER = re.compile(rf"\.({'|'.join(map(re.escape, FILES))})\.\d+\.tmp|\.tmp[A-Za-z0-9]{{6}}")
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -88,9 +88,6 @@ class RunFolder:
         read_config(self.path)  # no lock is put where no run is
         with writing(self.path):
             self._lock()
-            for path in self.path.glob(".*"):
-                if LEFT_OVER.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
 
     def configure(self, config: Config) -> None:
         with writing(self.path):
@@ -175,3 +172,6 @@ class RunFolder:
         except Timeout:
             raise UsageError(f"{self.path} is in use by another process") from None
         self.lock = lock
+        for path in self.path.glob(".*"):
+            if LEFT_OVER.fullmatch(path.name):
+                path.unlink(missing_ok=True)

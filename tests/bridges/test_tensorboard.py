@@ -9,6 +9,7 @@ from click.testing import CliRunner
 import minisig as ms
 from minisig.cli import main
 from minisig.training.files import read_tensors
+from tests.faults.runs import text
 
 pytest.importorskip("tensorboardX", reason="tensorboardX is not installed: pip install 'minisig[tensorboard]'")
 reader = pytest.importorskip(
@@ -93,10 +94,7 @@ def test_the_log_changes_no_bit_of_the_training(run, tmp_path):
 
 def test_a_recurrent_networks_log_changes_no_bit_either(tmp_path):
     """Its states are carried from batch to batch, its dropout masks drawn."""
-    (tmp_path / "text").mkdir()
-    for part in ("train", "valid", "test"):
-        (tmp_path / "text" / f"{part}.txt").write_text("the cat sat on the mat\n" * 60)
-    common = ["train", "ptb-dropout", "--data", str(tmp_path / "text"), "--hidden", "7", "--iterations", "8"]
+    common = ["train", "ptb-dropout", "--data", str(text(tmp_path / "text")), "--hidden", "7", "--iterations", "8"]
     common += ["--set", "batch_size=3", "--set", "data.steps=5", "--set", "validate_every=2", "--set", "log_every=1"]
     for name, flag in (("plain", []), ("logged", ["--tensorboard"])):
         result = CliRunner().invoke(main, [*common, "--out", str(tmp_path / name), *flag])

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import click
 from click.testing import CliRunner
@@ -48,3 +49,16 @@ def tree(folder):
         return None
 
     return {path: known(path) for path in folder.rglob("*")}
+
+
+def finished_runs(folder):
+    """The folders of a comparison's runs."""
+    return [path for path in folder.glob("*-seed*") if path.is_dir()]
+
+
+def wait_until(true, seconds=60):
+    """Long enough for a machine that is busy with other things."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

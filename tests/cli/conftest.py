@@ -1,12 +1,15 @@
 """What all tests of commands share."""
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
 from tests.cli.command import PYTHON_M, cli, tree
+from tests.data.mirrors import serving
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,6 +50,31 @@ def refused(here):
         return result.stderr
 
     return check
+
+
+@pytest.fixture
+def home(here, tmp_path, monkeypatch):
+    """An empty place for data."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("MINISIG_DATA", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return home
+
+
+@pytest.fixture
+def serve():
+    """Addresses of folders on this machine's own server."""
+    with ExitStack() as servers:
+        yield lambda folder: servers.enter_context(serving(folder))
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C is heard, which it is not by what was started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

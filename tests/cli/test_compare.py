@@ -1,22 +1,15 @@
-"""minisig compare: what it prints and writes, how it is interrupted, and how it says no."""
+"""minisig compare: what it prints and writes, and how it says no."""
 
 import csv
-import os
 import re
-import signal
-import subprocess
-import time
 from functools import partial
 from io import StringIO
-from pathlib import Path
 from statistics import mean, stdev
 
-import numpy as np
 import pytest
 
 import minisig.experiments.compare as module
-from minisig.errors import DataError, Diverged
-from tests.cli.command import PYTHON_M, cli, strict, tree
+from tests.cli.command import cli, python_m, strict
 
 pytestmark = pytest.mark.usefixtures("here")
 QUICK = ("--iterations", 5)
@@ -160,17 +153,11 @@ def test_all_means_what_the_model_can_have(args, rows):
     assert [row["init"] for row in strict(result.stdout)["rows"]] == rows
 
 
-def started(*args, **options):
-    """`minisig compare` as a process, and the leader of a group of them."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*PYTHON_M, "compare", *map(str, args)], start_new_session=True, **pipes | options)
-
-
 def test_as_a_process_in_a_pipe_it_is_quiet_on_stderr_and_clean_on_stdout(here):
-    with started("xor", "--init", "lecun", "--seeds", 2, *QUICK, "--workers", 2, "--json", "--out", "runs") as process:
-        stdout, stderr = process.communicate(timeout=120)
-    assert (process.returncode, stderr) == (0, "")
-    assert strict(stdout) == strict((here / "runs" / "comparison.json").read_text())
+    args = ("xor", "--init", "lecun", "--seeds", 2, *QUICK, "--workers", 2, "--json", "--out", "runs")
+    done = python_m("compare", *args, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert strict(done.stdout) == strict((here / "runs" / "comparison.json").read_text())
 
 
 def test_on_a_terminal_every_run_is_named_and_stdout_stays_clean(here, on_a_terminal):
@@ -181,216 +168,6 @@ def test_on_a_terminal_every_run_is_named_and_stdout_stays_clean(here, on_a_term
         for seed in range(2):
             assert f"{init}, seed {seed}: " in shown
     assert "4/4" in shown
-
-
-# Interruptions
-
-LONGER = ("xor", "--init", "lecun,ortho", "--seeds", 4, "--iterations", 1500, "--out", "runs")
-
-
-def wait_until(true):
-    """Long enough for a machine that is busy with other things."""
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-def finished_runs(folder):
-    return [path for path in folder.glob("*-seed*") if path.is_dir()]
-
-
-def living(group):
-    """The processes of a group that are not dead, or waiting for somebody to take note of it."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, of_group = path.read_text().rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):  # it has gone while we looked
-            continue
-        if int(of_group) == group and state != "Z":
-            found.append(path.parent.name)
-    return found
-
-
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to look for processes in")
-
-
-def without_seconds(folder):
-    found = strict((folder / "comparison.json").read_text())
-    lines = (folder / "comparison.csv").read_text().splitlines()
-    return (
-        [{name: value for name, value in row.items() if name != "seconds"} for row in found["rows"]],
-        [line.rpartition(",")[0] for line in lines],
-        (folder / "comparison.md").read_text(),
-    )
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_a_comparison_that_was_killed_goes_on_to_the_same_table(here):
-    with started(*LONGER) as process:
-        wait_until(lambda: finished_runs(here / "runs"))
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    kept = {path: data for run in finished_runs(here / "runs") for path, data in tree(run).items()}
-    assert 3 <= len(kept) < 3 * 8  # files
-    assert not (here / "runs" / "comparison.json").exists()
-    assert cli(*LONGER).exit_code == 0
-    assert tree(here / "runs").items() > kept.items()
-    assert cli(*LONGER[:-1], "straight").exit_code == 0
-    assert without_seconds(here / "runs") == without_seconds(here / "straight")
-
-
-@pytest.fixture
-def interruptible():
-    """Ctrl-C is heard, which it is not by what was started in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@needs_proc
-@pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("workers", [(), ("--workers", 2)], ids=["here", "processes"])
-def test_ctrl_c_ends_it_with_all_its_processes_and_no_traceback(here, workers):
-    with started(*LONGER, *workers) as process:
-        wait_until(lambda: finished_runs(here / "runs"))
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        stdout, stderr = process.communicate(timeout=60)
-    wait_until(lambda: not living(process.pid))
-    assert process.returncode == 130
-    kept = "finished runs are kept in runs, the same command goes on with the others"
-    assert (stdout, stderr) == ("", f"Error: stopped; {kept}\n")
-    assert {path.name for path in (here / "runs").iterdir()} == {path.name for path in finished_runs(here / "runs")}
-
-
-@needs_proc
-@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
-def test_workers_do_not_outlive_a_comparison_that_is_ended(here, signal_):
-    nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # or orphans keep our pipes open
-    process = started(*LONGER, "--workers", 2, **nothing)
-    try:
-        wait_until(lambda: finished_runs(here / "runs"))
-        process.send_signal(signal_)
-        process.wait(60)
-        wait_until(lambda: not living(process.pid))
-    finally:
-        if living(process.pid):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-# Runs that fail
-
-
-DIVERGED, MISSING = Diverged("diverged at iteration 3"), DataError("no such data")
-
-
-@pytest.mark.usefixtures("without_figures")
-@pytest.mark.parametrize(
-    ("failures", "code"),
-    [
-        ({("lecun", 1): DIVERGED}, 4),
-        ({("lecun", 0): DIVERGED, ("lecun", 1): DIVERGED, ("ortho", 2): DIVERGED}, 4),
-        ({("lecun", 1): MISSING}, 5),
-        ({("lecun", 1): DIVERGED, ("ortho", 0): MISSING}, 1),
-        ({("lecun", 1): ZeroDivisionError("by zero")}, 1),
-    ],
-)
-def test_failing_runs_are_named_the_others_finish_and_the_exit_code_tells_the_kind(here, fail, failures, code):
-    fail(failures)
-    result = cli(*XOR, "--out", "runs")
-    assert result.exit_code == code
-    assert re.fullmatch(rf"Error: {len(failures)} of 6 runs failed; the first: .*\n", result.stderr)
-    found = strict((here / "runs" / "comparison.json").read_text())
-    for row in found["rows"]:
-        failed = {str(seed): error for (init, seed), error in failures.items() if init == row["init"]}
-        assert row["failed"].keys() == failed.keys()
-        assert len(row["values"]) == 3 - len(failed)
-        for seed, error in failed.items():
-            (line,) = (x for x in result.stdout.splitlines() if x.startswith(f"failed: {row['init']}, seed {seed}: "))
-            assert str(error) in line
-            assert str(error) in row["failed"][seed]
-    assert len(finished_runs(here / "runs")) == 6 - len(failures)
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_with_json_a_failure_leaves_one_object_on_stdout(fail):
-    fail({("lecun", 1): DIVERGED})
-    result = cli(*XOR, "--json")
-    assert (result.exit_code, result.stdout.count("\n"), result.stderr.count("\n")) == (4, 1, 1)
-    assert strict(result.stdout)["rows"][0]["failed"] == {"1": str(DIVERGED)}
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_the_next_try_makes_what_failed_and_nothing_else(here, fail):
-    fail({("lecun", 1): DIVERGED})
-    assert cli(*XOR, "--out", "runs").exit_code == 4
-    before = {path: data for run in finished_runs(here / "runs") for path, data in tree(run).items()}
-    fail({})
-    assert cli(*XOR, "--out", "runs").exit_code == 0
-    assert tree(here / "runs").items() > before.items()
-    assert len(finished_runs(here / "runs")) == 6
-
-
-@pytest.mark.usefixtures("without_figures")
-@pytest.mark.parametrize("rate", ["1e30", "1e300"])
-def test_when_every_run_diverges_the_exit_code_says_so(rate):
-    result = cli(*XOR, "--iterations", 100, "--learning-rate", rate)
-    assert result.exit_code == 4
-    assert re.fullmatch(r"Error: 6 of 6 runs failed; the first: diverged .*\n", result.stderr)
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_when_every_run_fails_each_is_told_or_what_is_wrong_with_all(fail):
-    fail({(init, seed): Diverged(f"by {init} {seed}") for init in ("lecun", "ortho") for seed in range(3)})
-    assert len(re.findall(r"^failed: ", cli(*XOR).stdout, re.MULTILINE)) == 6
-    assert [len(row["failed"]) for row in strict(cli(*XOR, "--json").stdout)["rows"]] == [3, 3]
-    fail({(init, seed): DIVERGED for init in ("lecun", "ortho") for seed in range(3)})
-    assert cli(*XOR).stdout == ""
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_a_run_that_lacks_memory_says_what_to_do(fail):
-    fail({("lecun", 1): MemoryError("Unable to allocate 2.98 GiB")})
-    assert "failed: lecun, seed 1: not enough memory: make the network or the batch smaller" in cli(*XOR).stdout
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_the_table_is_shown_though_it_cannot_be_written(here):
-    (here / "runs" / "comparison.json").mkdir(parents=True)  # where a file should go
-    result = cli(*XOR, "--out", "runs")
-    assert (result.exit_code, result.stderr) == (1, "Error: cannot write to runs: Is a directory\n")
-    assert re.search(r"^lecun +\d", result.stdout, re.MULTILINE)
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_runs_on_other_data_under_the_same_name_are_made_anew(here):
-    x = np.linspace(-1, 1, 60)
-    args = ("digits", "--data", "mine.csv", "--hidden", 4, "--init", "lecun", "--seeds", 1, *QUICK, "--out", "runs")
-    for made, y in ((1, x > 0), (2, x > 0.5), (2, x > 0.5)):
-        (here / "mine.csv").write_text("".join(f"{a},{b}\n" for a, b in zip(x, y.astype(int), strict=True)))
-        assert cli(*args).exit_code == 0
-        assert len(finished_runs(here / "runs")) == made
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_missing_data_are_told_once_with_what_to_do(here, monkeypatch):
-    for name in ("MINISIG_DATA", "XDG_CACHE_HOME", "HOME"):
-        monkeypatch.setenv(name, str(here / "empty"))
-    result = cli("mnist-shallow", "--init", "lecun,ortho", "--seeds", 2, *QUICK)
-    assert result.exit_code == 5
-    assert re.fullmatch(r"Error: .*minisig data fetch mnist.*\n", result.stderr)
-    assert list(here.iterdir()) == []
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_a_damaged_result_is_named(here):
-    assert cli(*XOR, "--out", "runs").exit_code == 0
-    damaged = finished_runs(here / "runs")[0]
-    (damaged / "summary.json").write_text("{")
-    result = cli(*XOR, "--out", "runs")
-    assert (result.exit_code, result.stdout) == (5, "")
-    assert re.fullmatch(rf"Error: runs/{re.escape(damaged.name)}.*remove the folder\n", result.stderr)
 
 
 # Wrong usage

@@ -116,7 +116,7 @@ def test_a_byte_order_mark_is_no_mistake(trained):
     assert trained("\ufeffiterations = 2\n").iterations == 2
 
 
-# Every command
+# Every command; test_show.py has data show
 
 
 def test_inspect_heeds_the_file(here):
@@ -147,18 +147,6 @@ def test_a_comparison_refuses_a_file_that_names_an_initialization(here):
     result = cli("compare", "xor", "--config", "my.toml", "--init", "lecun")
     assert result.exit_code == 2
     assert "network.init is what the rows of a comparison differ in" in result.stderr
-
-
-def test_data_show_heeds_the_file(here, monkeypatch):
-    import minisig.report.figures as figures
-
-    shown = []
-    monkeypatch.setattr(figures, "contact_sheet", lambda config, data: shown.append(config.data.augment))
-    monkeypatch.setattr(figures, "save", lambda figure, path: None)
-    monkeypatch.setattr(figures, "require_drawable", lambda path: None)
-    (here / "my.toml").write_text("[data.augment]\nalpha = 80\n")
-    assert cli("data", "show", "digits", "--config", "my.toml").exit_code == 0
-    assert [augment.alpha for augment in shown] == [80.0]
 
 
 def test_a_finished_run_is_inspected_without_a_file(here):

@@ -1,31 +1,19 @@
-"""minisig data: what it prints, how it says no, and the scripts that do the same."""
+"""minisig data: what is listed, fetched and verified, and how it says no."""
 
 import gzip
 import json
-import os
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from minisig.data.public import MNIST, PTB, PublicFile
-from tests.cli.command import cli, tree
+from tests.cli.command import cli
+from tests.data.mirrors import contents
 
-REAL = Path(os.environ.get("MINISIG_DATA", "/nowhere")).absolute()
-SCRIPTS = Path(__file__).parents[2] / "data_scripts"
-needs_mnist = pytest.mark.skipif(
-    not all((REAL / "mnist" / file.download).is_file() for file in MNIST.files),
-    reason="$MINISIG_DATA/mnist is not there, as it is downloaded",
-)
-needs_ptb = pytest.mark.skipif(
-    not all(file.find(REAL / "ptb") for file in PTB.files), reason="$MINISIG_DATA/ptb is not there"
-)
+pytestmark = pytest.mark.usefixtures("home")
 cli = partial(cli, "data")
 
 
@@ -33,46 +21,6 @@ cli = partial(cli, "data")
 def refused(refused):
     """The last line that `minisig data` says."""
     return lambda code, *args: refused(code, "data", *args).splitlines()[-1]
-
-
-def contents(folder):
-    return {path.relative_to(folder).as_posix(): known[0] for path, known in tree(folder).items() if known}
-
-
-@pytest.fixture(autouse=True)
-def home(here, tmp_path, monkeypatch):
-    """An empty place for data."""
-    home = tmp_path / "home"
-    monkeypatch.setenv("MINISIG_DATA", str(home))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return home
-
-
-@pytest.fixture
-def serve():
-    """Addresses of folders on this machine's own server."""
-    running = []
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = False
-
-    def start(folder):
-        server = Server(("127.0.0.1", 0), partial(Quiet, directory=folder))
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        running.append((server, thread))
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server, thread in running:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 CONTENTS = {"mnist": {"images.gz": gzip.compress(b"images" * 99), "labels": b"labels"}, "ptb": {"words.txt": b"words"}}
@@ -308,136 +256,3 @@ def test_a_place_that_cannot_be_written_to_is_named(small, home, refused):
 
 def test_a_file_that_is_no_archive_is_named(small, refused):
     assert "labels" in refused(5, "fetch", "mnist", "--from", small / "mnist" / "labels")
-
-
-# The real files
-
-
-@needs_ptb
-def test_the_real_ptb_comes_from_a_folder_and_is_verified(home):
-    result = cli("fetch", "ptb", "--from", REAL)
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout == f"ptb: 3 files as published in {home / 'ptb'}\n"
-    assert cli("verify").exit_code == 0
-
-
-@needs_mnist
-def test_the_real_mnist_comes_from_a_mirror_and_is_verified(home, serve):
-    result = cli("fetch", "mnist", "--mirror", serve(REAL / "mnist"))
-    assert (result.exit_code, result.stderr.strip()) == (0, MNIST.licence)
-    assert contents(home) == {
-        f"mnist/{file.download}": (REAL / "mnist" / file.download).read_bytes() for file in MNIST.files
-    }
-    assert cli("verify", "mnist").exit_code == 0
-
-
-def process(*command, **options):
-    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=60, **options)
-
-
-@pytest.mark.skipif(not SCRIPTS.is_dir(), reason="data_scripts is not there")
-@pytest.mark.parametrize(
-    ("command", "args", "code"),
-    [
-        ("verify", [], 5),
-        ("verify", ["mnits"], 2),
-        ("fetch", ["mnits"], 2),
-        ("fetch", ["mnist", "--from", "."], 5),
-        pytest.param("fetch", ["ptb", "--from", REAL], 0, marks=needs_ptb),
-        pytest.param("verify", ["ptb", "--json"], 0, marks=needs_ptb),
-    ],
-)
-def test_the_scripts_do_what_the_commands_do(home, command, args, code):
-    if (command, code) == ("verify", 0):
-        cli("fetch", "ptb", "--from", REAL)
-    done = process(SCRIPTS / f"{command}.py", *args, env=os.environ | {"PYTHONIOENCODING": "utf-8"})
-    result = cli(command, *args)
-    assert (done.returncode, done.stdout, done.stderr) == (code, result.stdout, result.stderr)
-    assert result.exit_code == code
-
-
-@pytest.mark.skipif(not SCRIPTS.is_dir(), reason="data_scripts is not there")
-def test_a_script_without_its_arguments_says_so(refused):
-    done = process(SCRIPTS / "fetch.py")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1] == refused(2, "fetch")
-
-
-@needs_mnist
-def test_on_a_terminal_every_file_has_a_bar_and_stdout_stays_clean(home, serve, on_a_terminal):
-    env = {"COLUMNS": "100", "NO_COLOR": "1"}
-    stdout, shown = on_a_terminal("data", "fetch", "mnist", "--mirror", serve(REAL / "mnist"), env=env)
-    assert stdout.decode() == f"mnist: 4 files as published in {home / 'mnist'}\n"
-    assert all(file.download in shown for file in MNIST.files)
-
-
-# show
-
-PNG = b"\x89PNG\r\n\x1a\n"
-AUGMENTED = ("--set", "data.augment={}")  # eleven columns
-
-
-@pytest.fixture
-def needs_matplotlib():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    yield
-    pyplot.close("all")
-
-
-@pytest.mark.usefixtures("needs_matplotlib")
-def test_show_draws_a_picture_of_what_is_trained_on():
-    result = cli("show", *AUGMENTED, "--out", "digits.png")
-    assert (result.exit_code, result.stdout) == (0, "saved as digits.png\n")
-    assert Path("digits.png").read_bytes().startswith(PNG)
-    assert Path("digits.png").stat().st_size > 5000
-
-
-@pytest.mark.usefixtures("needs_matplotlib")
-def test_show_names_its_picture_after_the_experiment():
-    assert cli("show", "digits", *AUGMENTED).stdout == "saved as digits-images.png\n"
-    assert Path("digits-images.png").read_bytes().startswith(PNG)
-
-
-@pytest.mark.usefixtures("needs_matplotlib")
-@pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.PDF", b"%PDF")])
-def test_show_draws_in_other_formats(name, start):
-    assert cli("show", *AUGMENTED, "--out", name).exit_code == 0
-    assert Path(name).read_bytes().startswith(start)
-
-
-@pytest.mark.usefixtures("needs_matplotlib")
-def test_show_draws_images_that_are_not_distorted():
-    assert cli("show", "digits", "--out", "digits.png").exit_code == 0
-
-
-@needs_mnist
-@pytest.mark.usefixtures("needs_matplotlib")
-def test_show_draws_distorted_digits_of_mnist(monkeypatch):
-    monkeypatch.setenv("MINISIG_DATA", str(REAL))
-    assert cli("show", "mnist-deep-augmented", "--out", "digits.png").exit_code == 0
-    assert Path("digits.png").read_bytes().startswith(PNG)
-
-
-@pytest.mark.usefixtures("needs_matplotlib")
-@pytest.mark.parametrize(
-    ("args", "code", "words"),
-    [
-        (["xor"], 2, "not images"),
-        (["copy-memory"], 2, "not images"),
-        (["nosuch"], 2, "nosuch"),
-        ([*AUGMENTED, "--out", "digits.jpg"], 2, "must end in .png, .svg, .pdf"),
-        ([*AUGMENTED, "--out", "digits"], 2, "must end in"),
-        ([*AUGMENTED, "--out", ""], 2, "it is empty"),
-        ([*AUGMENTED, "--out", "nowhere/digits.png"], 1, "nowhere/digits.png"),
-        (["mnist-deep"], 5, "minisig data fetch mnist"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_what_cannot_be_shown_leaves_no_picture(refused, args, code, words):
-    assert words in refused(code, "show", *args)
-    assert tree(Path()) == {}
-
-
-def test_without_matplotlib_show_says_what_to_install(refused, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install 'minisig[viz]'" in refused(1, "show", *AUGMENTED)

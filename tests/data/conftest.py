@@ -1,13 +1,15 @@
-"""What the tests of downloads, archives and fetching share: a server, the folder to fill, and patience."""
+"""What many tests of data share: a server, the folder to fill, patience, and files of one's own."""
 
 from dataclasses import replace
-from threading import Thread
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from minisig.data import download
-from tests.data.mirrors import SET, SLOW, Server, member, tar
+from tests.data.mirrors import SET, SLOW, Server, member, running, tar
+
+SILENCE, SLOWEST = download.SILENCE, download.SLOWEST
 
 
 @pytest.fixture
@@ -17,29 +19,25 @@ def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))  # between its tries
     monkeypatch.setattr(download, "RETRIES", 0)
-    with Server() as server, server.nobody:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with running(Server()) as server, server.nobody:
         try:
             yield server
         finally:
             server.over.set()
-            server.shutdown()
-            thread.join()
     assert not server.errors
 
 
 @pytest.fixture
-def impatient(monkeypatch):
-    """Give up a slow mirror soon, if this fault is one."""
+def impatient(server, monkeypatch):
+    """Mirrors that do these, one after the other; a slow one is given up soon, and no other."""
 
-    def for_(fault):
-        if fault in SLOW:
-            monkeypatch.setattr(download, "SILENCE", 0.5)
-        if fault == "drip":
-            monkeypatch.setattr(download, "SLOWEST", 10**6)
+    def mirrors(*behaviours):
+        for behaviour in behaviours:
+            monkeypatch.setattr(download, "SILENCE", 0.5 if behaviour in SLOW else SILENCE)
+            monkeypatch.setattr(download, "SLOWEST", 10**6 if behaviour == "drip" else SLOWEST)
+            yield server.mirror(behaviour)
 
-    return for_
+    return mirrors
 
 
 @pytest.fixture
@@ -65,3 +63,23 @@ def archives(server, tmp_path):
         return replace(SET, mirrors=(server.mirror("404"),), archives=urls)
 
     return of
+
+
+@pytest.fixture
+def npz(tmp_path):
+    def write(**arrays):
+        path = tmp_path / "mine.npz"
+        np.savez(path, **arrays)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def raw(tmp_path):
+    def write(content, suffix):
+        path = tmp_path / f"mine{suffix}"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write

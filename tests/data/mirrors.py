@@ -12,9 +12,10 @@ import tracemalloc
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -54,6 +55,11 @@ def tree(folder):
     }
 
 
+def contents(folder):
+    """The files alone, with their bytes."""
+    return {name: content for name, content in tree(folder).items() if content is not None}
+
+
 def put(folder, contents):
     folder.mkdir(parents=True)
     for name, content in contents.items():
@@ -74,7 +80,7 @@ def memory(most):
 
 
 @contextmanager
-def within(seconds):
+def within(seconds=60):
     """What is done here does not go on for ever."""
     if not hasattr(signal, "setitimer"):
         pytest.skip("needs a timer of POSIX")
@@ -96,8 +102,8 @@ def member(name, content=b"", type_=tarfile.REGTYPE, link=""):
     return info, content
 
 
-def tar(path, members, mode="w:gz"):
-    with tarfile.open(path, mode) as archive:
+def tar(path, members, mode="w:gz", **options):
+    with tarfile.open(path, mode, **options) as archive:
         for info, content in members:
             archive.addfile(info, io.BytesIO(content))
     return path
@@ -194,20 +200,24 @@ ODD = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
+class Quiet(BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+class Handler(Quiet):
     def do_GET(self):
         _, behaviour, name = self.path.split("/")
         self.server.asked[behaviour] += 1
         self.server.encodings.add(self.headers["Accept-Encoding"])
         self.server.behaviours[behaviour](self, self.server.contents.get(name, b""))
 
-    def log_message(self, *args):
-        pass
 
-
-class Server(ThreadingHTTPServer):
+class Waiting(ThreadingHTTPServer):
     daemon_threads = False  # they are waited for
 
+
+class Server(Waiting):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.over, self.asked, self.sent, self.errors = Event(), Counter(), 0, []
@@ -229,3 +239,30 @@ class Server(ThreadingHTTPServer):
         turns = iter(behaviours)
         self.behaviours["changing"] = lambda to, body: self.behaviours[next(turns, "good")](to, body)
         return self.mirror("changing")
+
+
+# Servers that run
+
+
+class Shown(Quiet, SimpleHTTPRequestHandler):
+    """What lies in a folder."""
+
+
+@contextmanager
+def running(server):
+    """In a thread of its own, until the end."""
+    with server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def serving(folder):
+    """The address at which a folder of this machine can be seen."""
+    with running(Waiting(("127.0.0.1", 0), partial(Shown, directory=folder))) as server:
+        yield f"http://127.0.0.1:{server.server_port}"

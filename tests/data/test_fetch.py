@@ -134,7 +134,7 @@ def test_what_is_right_is_not_replaced_and_folders_and_pipes_are_not_read(tmp_pa
     (source / "loop").symlink_to("loop")
     if hasattr(os, "mkfifo"):
         os.mkfifo(source / "numbers")
-    with within(5):
+    with within():
         bring(SET, source, folder)
     assert tree(folder) == DOWNLOADS
 

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from minisig.data import load
-from minisig.data.folder import complete_folder, find_folder
+from minisig.data.folder import complete_folder, find_folder, homes
 from minisig.data.public import PTB
 from minisig.errors import DataError
 from tests.data.mirrors import put
@@ -57,3 +57,32 @@ def test_a_missing_file_of_a_public_set_names_the_remedy(first, name):
     assert (find_folder(PTB), complete_folder(PTB)) == (first, None)
     with pytest.raises(DataError, match=rf"ptb: holds no {name}, gzipped or not: run 'minisig data fetch ptb'"):
         load("ptb")
+
+
+def test_a_missing_treebank_says_where_to_put_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(DataError, match="MINISIG_DATA"):
+        load("ptb")
+    monkeypatch.delenv("MINISIG_DATA")
+    with pytest.raises(DataError, match=r"cache/minisig/ptb"):
+        load("ptb")
+
+
+def test_whoever_has_no_home_may_still_say_where_the_data_are(tmp_path, monkeypatch):
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MINISIG_DATA", str(tmp_path))
+    assert homes()[0] == tmp_path
+
+
+@pytest.mark.parametrize("unset", [None, ""], ids=["not there", "empty"])
+def test_unless_told_otherwise_data_are_in_the_cache_below_the_home(tmp_path, monkeypatch, unset):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("MINISIG_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False) if unset is None else monkeypatch.setenv(name, unset)
+    assert homes() == [tmp_path / ".cache" / "minisig"]

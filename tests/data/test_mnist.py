@@ -1,9 +1,7 @@
 """IDX files, and the real MNIST where it is at hand."""
 
 import gzip
-import os
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +9,8 @@ import pytest
 from minisig.data import DataConfig, load
 from minisig.data.mnist import read_idx
 from minisig.errors import DataError
-
-
-def idx(array):
-    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
+from tests.data.formats import idx
+from tests.data.real import needs_mnist
 
 
 @pytest.fixture
@@ -105,11 +101,6 @@ def test_a_missing_file_is_named(folder):
     (path / "t10k-labels-idx1-ubyte").unlink()
     with pytest.raises(DataError, match=r"holds no t10k-labels-idx1-ubyte, gzipped or not"):
         read(path)
-
-
-needs_mnist = pytest.mark.skipif(
-    not (Path(os.environ.get("MINISIG_DATA", "/nowhere")) / "mnist").is_dir(), reason="$MINISIG_DATA/mnist is not there"
-)
 
 
 @needs_mnist

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -12,21 +11,9 @@ import pytest
 from minisig.experiments.compare import compare, plan
 from minisig.experiments.executors import Here
 from minisig.report.comparison import comparison_csv, comparison_markdown
+from tests.cli.command import wait_until
 
 TINY = {"iterations": 60, "network.hidden": [8, 8], "threads": 1}
-
-
-def until(true, seconds=60):
-    """Wait, long enough for a machine that is busy with other things."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-@pytest.fixture(scope="session")
-def wait_until():
-    return until
 
 
 def everything(comparison):
@@ -54,6 +41,18 @@ def jobs():
 def longer_jobs():
     """Six runs, each long enough to be interrupted in the middle."""
     return plan("digits", ["random+ep", "lecun"], 3, TINY | {"iterations": 400})
+
+
+@pytest.fixture(scope="session")
+def nowhere():
+    """A place that nobody may go to."""
+
+    @contextmanager
+    def place():
+        raise AssertionError("a run is being made")
+        yield
+
+    return place
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +98,7 @@ class Cluster:
         """A worker and its address. Its environment lets BLAS have two threads, as if nobody had thought of them."""
         options = ("--host", "127.0.0.1", "--no-dashboard", "--no-nanny", "--local-directory", str(self.folder))
         with self.process("worker", *options, *args, env={"OPENBLAS_NUM_THREADS": "2"} | (env or {})) as (process, log):
-            until(lambda: "Registered to" in log.read_text() or process.poll() is not None)
+            wait_until(lambda: "Registered to" in log.read_text() or process.poll() is not None)
             (line,) = (line for line in log.read_text().splitlines() if "Start worker at" in line)
             yield process, line.split()[-1]
 
@@ -113,7 +112,7 @@ def start_cluster(tmp_path_factory):
     def start():
         cluster = Cluster(tmp_path_factory.mktemp("dask"))
         with cluster.process("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard") as (process, _):
-            until(lambda: cluster.file.exists() and cluster.file.read_text().endswith("}"))
+            wait_until(lambda: cluster.file.exists() and cluster.file.read_text().endswith("}"))
             yield cluster, process
 
     return start

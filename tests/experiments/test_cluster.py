@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from minisig import __version__
 from minisig.errors import MinisigError
 from minisig.experiments.compare import compare, plan
 from minisig.experiments.executors import Here, cluster, completed
+from tests.cli.command import wait_until
 
 distributed = pytest.importorskip("distributed")
 
@@ -67,7 +69,7 @@ def test_a_worker_with_two_threads_gives_the_table_of_one_process(longer_jobs, e
         assert answers(on(empty_dask), BLAS_THREADS, 1) == [{1}]
 
 
-def test_a_worker_that_is_killed_ends_in_the_same_table(longer_jobs, dask, tmp_path, wait_until, as_made_here):
+def test_a_worker_that_is_killed_ends_in_the_same_table(longer_jobs, dask, tmp_path, as_made_here):
     def kill():
         with distributed.Client(dask.address, set_as_default=False) as client:
             wait_until(lambda: client.processing().get(address))  # it is in the middle of a run
@@ -80,16 +82,20 @@ def test_a_worker_that_is_killed_ends_in_the_same_table(longer_jobs, dask, tmp_p
         assert process.wait(60) < 0
 
 
-def test_that_no_worker_is_left_is_told_and_the_next_one_goes_on(empty_dask, monkeypatch, caplog, wait_until):
+def test_that_no_worker_is_left_is_told_and_the_next_one_goes_on(empty_dask, monkeypatch, caplog, tmp_path):
+    killed = tmp_path / "killed"
+    question = f"(__import__('time').sleep(0 if __import__('os').path.exists({str(killed)!r}) else 600), 42)[1]"
+
     def told():
         return [record.getMessage() for record in caplog.records if record.name.startswith("minisig")]
 
     monkeypatch.setattr("minisig.experiments.executors.SECONDS_BETWEEN_LOOKS", 0.1)
     with ThreadPoolExecutor(1) as pool, distributed.Client(empty_dask.address, set_as_default=False) as client:
         with empty_dask.worker("--nthreads", "1") as (process, address):
-            answer = pool.submit(answers, on(empty_dask), "(__import__('time').sleep(1), 42)[1]", 1)
+            answer = pool.submit(answers, on(empty_dask), question, 1)
             wait_until(lambda: client.processing().get(address))
             process.kill()
+        killed.touch()
         wait_until(told)
         with empty_dask.worker("--nthreads", "1"):
             assert answer.result(60) == [42]
@@ -159,9 +165,15 @@ def test_nobody_elses_tasks_go_to_the_cluster(dask):
 # Clusters that cannot be used
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://[::1]:9"])  # a port where hardly anybody listens
-def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path, address):
-    assert refused(tmp_path, address).startswith(f"Error: no Dask scheduler at {address}: ")
+@pytest.mark.parametrize(("family", "host"), [("AF_INET", "127.0.0.1"), ("AF_INET6", "::1")], ids=["IPv4", "IPv6"])
+def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path, family, host):
+    with socket.socket(getattr(socket, family)) as nobody:  # its port is taken, but nobody listens
+        try:
+            nobody.bind((host, 0))
+        except OSError:
+            pytest.skip(f"no {host} here")
+        address = f"tcp://{f'[{host}]' if ':' in host else host}:{nobody.getsockname()[1]}"
+        assert refused(tmp_path, address).startswith(f"Error: no Dask scheduler at {address}: ")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +225,7 @@ def test_without_dask_a_scheduler_says_what_to_install(monkeypatch):
         pass
 
 
-def test_a_scheduler_that_dies_is_told_in_one_line(start_cluster, tmp_path, wait_until):
+def test_a_scheduler_that_dies_is_told_in_one_line(start_cluster, tmp_path):
     args = ("xor", "--init", "lecun", "--seeds", 1, "--iterations", ENDLESS, "--out", tmp_path / "runs")
     with start_cluster() as (doomed, scheduler), doomed.worker("--nthreads", "1") as (_, address):
         with ThreadPoolExecutor(1) as pool:
@@ -228,7 +240,7 @@ def test_a_scheduler_that_dies_is_told_in_one_line(start_cluster, tmp_path, wait
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_nobody_waits_for_ends_on_its_worker(empty_dask, tmp_path, wait_until, sign):
+def test_a_run_that_nobody_waits_for_ends_on_its_worker(empty_dask, tmp_path, sign):
     args = ("compare", "xor", "--init", "lecun", "--seeds", "1", "--iterations", ENDLESS, "--out", tmp_path / "runs")
     with (
         empty_dask.worker("--nthreads", "1") as (_, address),

@@ -16,6 +16,8 @@ import pytest
 from minisig.errors import MinisigError
 from minisig.experiments.executors import FRUITLESS, Here, completed, processes
 
+DEADLY = "its worker process died again and again: is there enough memory?"
+
 
 def argument(job):
     return (job,)
@@ -78,11 +80,12 @@ def test_results_come_while_others_are_still_waiting():
     assert seen == [(0, 0.0), (1, 1.0), (4, 2.0)]
 
 
-def test_workers_that_always_die_are_given_up():
+def test_workers_that_always_die_are_given_up_job_by_job():
     place, left = places(*[Fragile(0, 2) for _ in range(10)])
-    with pytest.raises(MinisigError, match=rf"died {FRUITLESS} times.*memory"):
-        results(place, math.sqrt, [1, 4, 9])
-    assert len(left) == 10 - FRUITLESS
+    outcomes = [(job, future.exception()) for job, future in completed(place, math.sqrt, [1, 4, 9], argument)]
+    assert [job for job, _ in outcomes] == [1, 4, 9]
+    assert {(type(error), str(error)) for _, error in outcomes} == {(MinisigError, DEADLY)}
+    assert len(left) == 10 - 3 * FRUITLESS
 
 
 def test_a_finished_run_in_between_is_a_reason_to_go_on():
@@ -150,6 +153,12 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
     jobs = [DIE_ONCE.format(path=str(tmp_path / name)) for name in "ab"]
     assert results(partial(processes, 1), exec, jobs) == dict.fromkeys(jobs)
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_a_job_that_always_kills_its_process_is_given_up_and_the_others_are_done():
+    deadly = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    runs = completed(partial(processes, 1), exec, [deadly, "1", "2"], argument)
+    assert {job: str(future.exception()) for job, future in runs} == {deadly: DEADLY, "1": "None", "2": "None"}
 
 
 def test_processes_are_other_processes_and_leave_interrupts_to_this_one():

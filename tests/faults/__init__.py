@@ -2,7 +2,7 @@
 benchmarks/faults.py.
 
 runs.py         runs of every kind, how they are gone on with, and what must be the same when they end
-disk.py         a disk that fails at a call that writes
+disk.py         a disk that fails at a call that writes, and one with little room
 kills.py        runs and workers that are killed
 writes.py       writes that fail: every one in turn, on small disks and in short files
 strange.py      JSON, tensors and lines with something wrong in them

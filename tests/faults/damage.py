@@ -30,7 +30,7 @@ from minisig.report.sections import section
 from minisig.training.files import read_config, read_tensors
 from minisig.training.restore import restore
 from minisig.training.run import resume, run
-from tests.data.test_fuzz import KINDS_OF_FILES, one_of
+from tests.data.mutations import KINDS_OF_FILES, one_of
 from tests.faults.runs import begun, contents, kind, lay
 from tests.faults.strange import strange_json, strange_line, strange_tensors, torn
 

@@ -1,4 +1,4 @@
-"""A disk that fails at a call that writes."""
+"""A disk that fails at a call that writes, and one with little room."""
 
 import errno
 import io
@@ -12,7 +12,20 @@ from safetensors.numpy import save
 
 from minisig.training import files
 
-FULL = os.strerror(errno.ENOSPC)
+FULL, TOO_LARGE = os.strerror(errno.ENOSPC), os.strerror(errno.EFBIG)
+
+
+@contextmanager
+def little_room(most):
+    """No file of this process may have more bytes than these: what is longer is really cut off."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def full():

@@ -13,7 +13,7 @@ import numpy as np
 from minisig.experiments.compare import compare, plan
 from minisig.experiments.executors import Here, processes
 from minisig.report.comparison import comparison_json
-from tests.data.test_fuzz import one_of
+from tests.data.mutations import one_of
 from tests.faults.disk import Disk
 from tests.faults.runs import KINDS, child, difference, go_on, kind, undisturbed
 

@@ -6,7 +6,9 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import contextmanager
 from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 
@@ -44,6 +46,12 @@ def settings(name, folder):
 
 def kind(name, folder):
     return configure(*settings(name, folder))
+
+
+def options(name, folder):
+    """The same as a command line."""
+    experiment, own = settings(name, folder / "words")
+    return [experiment, *(part for key, value in own.items() for part in ("--set", f"{key}={json.dumps(value)}"))]
 
 
 def text(folder):
@@ -100,6 +108,23 @@ def stop_at(iteration, number=signal.SIGINT):
     """A `stop` for run() and resume(): the signal comes after so many iterations of theirs."""
     seen = iter(range(1, iteration))
     return lambda: number if next(seen, None) is None else None
+
+
+@contextmanager
+def signalled(number, iteration):
+    """This process gets the signal during that iteration of training, and takes signals as one in a terminal does."""
+    real, before = Training.step, signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def step(self, now):
+        if now == iteration:
+            os.kill(os.getpid(), number)
+        return real(self, now)
+
+    try:
+        with patch.object(Training, "step", step):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def begun(config, folder, iteration):

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from tests.data.test_fuzz import HUGE, mutated, one_of
+from tests.data.mutations import HUGE, mutated, one_of
 
 # fmt: off
 ODD = [

@@ -5,9 +5,6 @@ Needs Debian's chromium and chromium-driver, or others of the same names in the 
 
 import base64
 import json
-import shutil
-import time
-from contextlib import contextmanager
 
 import pytest
 
@@ -15,84 +12,15 @@ from minisig.report.page import write_report
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium")
 
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.select import Select  # noqa: E402
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+from tests.report.chromium import BROWSER, DESKTOP, DRIVER, PHONE, started
+
 pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="no chromium and chromedriver in the path")
-
-PHONE, DESKTOP = 390, 1280
-SECONDS = 60  # to draw everything, on a machine that is busy with other things
-
-
-class Chromium:
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, path, width=DESKTOP, scheme="light"):
-        """Load the page, and wait until all is drawn."""
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        self.prefer(scheme)
-        for log in ("browser", "performance"):
-            self.driver.get_log(log)
-        self.driver.get(path.as_uri())
-        self.wait(lambda: self.js("return document.documentElement.dataset.drawn") == "all")
-
-    def wait(self, until):
-        end = time.monotonic() + SECONDS
-        while not until():
-            assert time.monotonic() < end, self.complaints()
-            time.sleep(0.02)
-
-    def prefer(self, scheme):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-
-    def js(self, code, *args):
-        return self.driver.execute_script(code, *args)
-
-    def drawn(self, chart, what):
-        """Of the chart as plotly has it."""
-        return self.js(f"return document.getElementById(arguments[0]).{what}", chart)
-
-    def click(self, selector):
-        self.js("document.querySelector(arguments[0]).click()", selector)
-
-    def table(self, name):
-        """The texts of a table's body."""
-        return self.js(
-            "return [...document.getElementById(arguments[0]).tBodies[0].rows]"
-            ".map(row => [...row.cells].map(cell => cell.textContent))",
-            name,
-        )
-
-    def complaints(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def requests(self, page):
-        """Every address that was asked for, but for the page itself and pictures that are data."""
-        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        assert page.as_uri() in urls  # the log is on
-        return [url for url in urls if url != page.as_uri() and not url.startswith("data:")]
-
-
-@contextmanager
-def started():
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    try:
-        yield Chromium(driver)
-    finally:
-        driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -291,9 +219,8 @@ def test_the_policy_stops_what_would_get_into_the_page(browser, report):
         const script = document.createElement('script'); script.textContent = 'window.hit = 1';
         document.body.append(script); new Image().src = '{EVIL}'; fetch('{EVIL}').catch(() => 0);"""
     )
-    time.sleep(0.2)
+    browser.wait(lambda: {*browser.js("return refused")} == {"script-src-elem", "img-src", "connect-src"})
     assert browser.js("return window.hit === undefined")
-    assert {*browser.js("return refused")} == {"script-src-elem", "img-src", "connect-src"}
 
 
 def test_a_hundred_thousand_logged_steps_make_a_page_of_a_few_megabytes(browser, written, tmp_path):
