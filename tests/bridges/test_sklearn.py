@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minisig as ms
 from minisig.bridges.sklearn import SigmoidClassifier
+from minisig.data import load_file
 
 
 @parametrize_with_checks([SigmoidClassifier()])
@@ -194,3 +195,14 @@ def test_dropout_and_adam_are_ours(digits):
 def test_a_wrong_parameter_is_named(digits, options, message):
     with pytest.raises(ValueError, match=message):
         SigmoidClassifier(**options).fit(digits.train.x[:50], digits.train.y[:50])
+
+
+def test_columns_are_scaled_as_those_of_a_file_are(tmp_path):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.uniform(3, 9, 60), np.full(60, 7.0), rng.uniform(-1, 1, 60)])  # the second is constant
+    y = np.arange(60) % 2
+    np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_valid=x, y_valid=y, x_test=x, y_test=y)
+    classifier = SigmoidClassifier(max_iter=1, random_state=0).fit(x, y)
+    expected = load_file(tmp_path / "mine.npz").train.x
+    np.testing.assert_allclose(classifier.scale(x), expected, atol=1e-6)
+    assert not expected[:, 1].any()

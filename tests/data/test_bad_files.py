@@ -266,6 +266,7 @@ BAD_CSV = {
     "header and blanks": ("a,b,c,label\n\n \n", ["no rows"]),
     "blanks": ("\n\n \n", ["no rows"]),
     "one column": ("1\n0\n1\n", ["one column"]),
+    "numbered columns": ("0,1,2,3\n" + as_csv().partition("\n")[2], ["0 to 3", "numbers the columns", "header=False"]),
     "one column and header": ("label\n1\n0\n1\n", ["one column"]),
     "semicolons": (as_csv().replace(",", ";"), ["line 2", "column 1"]),
     "nan": (as_csv() + "1,nan,3,0\n", ["nan", "line 41", "column 2"]),

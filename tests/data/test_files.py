@@ -185,3 +185,8 @@ def test_a_file_of_black_images_is_read_though_it_unpacks_to_nearly_a_thousand_t
     np.savez_compressed(path, x_train=black, y_train=np.arange(5000) % 2)
     assert black.nbytes > 500 * path.stat().st_size  # or this test shows nothing
     assert set(np.unique(load_file(path).train.x)) == {-1.0}
+
+
+def test_a_first_row_of_whole_numbers_whose_label_others_have_too_is_an_example(raw):
+    rows = "0,1,2\n" + "".join(f"{i},{-i},{i % 3}\n" for i in range(40))
+    assert sum(len(part.y) for part in parts(load_file(raw(rows, ".csv")))) == 41

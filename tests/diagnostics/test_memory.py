@@ -61,3 +61,13 @@ def test_inspect_tells_what_an_untrained_network_remembers():
     result = cli("inspect", "--init", "lecun")
     assert result.exit_code == 0
     assert "dense8" in result.stdout
+
+
+def test_a_text_that_is_called_copy_memory_is_a_text(tmp_path):
+    folder = tmp_path / "copy-memory"
+    folder.mkdir()
+    for part in ("train", "valid", "test"):
+        (folder / f"{part}.txt").write_text("the cat sat on the mat\n" * 30)
+    result = cli("inspect", "ptb", "--data", folder, "--hidden", 5, "--batch-size", 2)
+    assert result.exit_code == 0
+    assert "decoded" not in result.stdout

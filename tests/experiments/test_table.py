@@ -1,6 +1,7 @@
 """Experiments are data, and every field can be overridden by its name in config.json."""
 
 import msgspec
+import numpy as np
 import pytest
 
 from minisig.errors import UsageError
@@ -205,6 +206,20 @@ def test_an_lstm_has_as_many_parameters_as_the_rnn(name, vocabulary):
 def test_an_unknown_experiment_has_no_rows():
     with pytest.raises(UsageError, match="Did you mean 'xor'"):
         every_row("xro", None)
+
+
+def test_some_settings_of_a_group_leave_the_others_as_they_are():
+    one_by_one = configure("digits", {"optimizer.learning_rate": 0.5, "optimizer.clip": 3.0})
+    assert configure("digits", {"optimizer": {"learning_rate": 0.5, "clip": 3.0}}) == one_by_one
+
+
+def test_numbers_of_numpy_are_numbers():
+    mine = {"network.hidden": np.array([5, 6]), "seed": np.int64(3), "optimizer.learning_rate": np.float32(0.5)}
+    assert configure("digits", mine) == configure(
+        "digits", {"network.hidden": [5, 6], "seed": 3, "optimizer.learning_rate": 0.5}
+    )
+    with pytest.raises(UsageError, match="got object"):
+        configure("digits", {"seed": object()})
 
 
 def test_a_configuration_keeps_nothing_of_what_it_was_given():

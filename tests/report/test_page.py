@@ -118,6 +118,14 @@ def test_the_verdict_on_a_comparison_ranks_by_the_mean(several):
     assert f"The lowest test error is that of {best}, {means[best]:.2f} %" in found.verdict[0]
 
 
+def test_a_tie_has_no_winner(one, written, records):
+    summary = json.loads((one / "summary.json").read_text())
+    inits = ("random+ep", "lecun")
+    runs, _ = read_paths([written(records, {"network.init": init}, {**summary, "init": init}, init) for init in inits])
+    expected = f"The lowest test error is {summary['test_error']:.2f} %, with random+ep and lecun."
+    assert section(runs, [], lambda runs: []).verdict[0] == expected
+
+
 def test_runs_without_what_their_experiment_is_compared_by_are_listed_without_it(one, written, records):
     summary = json.loads((one / "summary.json").read_text())
     summary["test_perplexity"] = summary.pop("test_error")

@@ -7,7 +7,10 @@ import shutil
 import pytest
 
 from minisig.errors import DataError
+from minisig.experiments.compare import compare, plan
+from minisig.experiments.executors import Here
 from minisig.report.runs import kinds, once, read_paths
+from tests.report.conftest import SMALL
 
 
 def test_a_run_is_read_whole(one):
@@ -231,3 +234,12 @@ def test_a_folder_that_is_not_there_or_empty_is_refused(tmp_path, name):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=name):
         read_paths([tmp_path / name])
+
+
+def test_runs_of_a_comparison_on_data_that_have_changed_meanwhile_are_another_task(tmp_path):
+    table, folder = tmp_path / "mine.csv", tmp_path / "compared"
+    for shift, seeds in ((0, 2), (1, 1)):
+        table.write_text("".join(f"{i},{-i},{(i + shift) % 2}\n" for i in range(40)))
+        compare(plan("digits", ["lecun"], seeds, SMALL | {"data.path": str(table)}), folder, Here)
+    runs, _ = read_paths([folder])
+    assert sorted(sum(run.task == task for run in runs) for task in {run.task for run in runs}) == [1, 2]

@@ -174,3 +174,9 @@ def test_what_a_killed_process_was_writing_is_cleared_away_and_nothing_else(tmp_
         (tmp_path / name).write_bytes(b"half")
     resume(tmp_path, 6)
     assert {path.name for path in tmp_path.iterdir() if "tmp" in path.name} == mine
+
+
+def test_what_was_left_where_no_run_came_to_be_is_cleared_away_too(tmp_path):
+    (tmp_path / ".config.json.4711.tmp").write_bytes(b"half")
+    run(configure("xor", {"iterations": 5}), tmp_path)
+    assert not [path.name for path in tmp_path.iterdir() if "tmp" in path.name]

@@ -1,9 +1,12 @@
 """Files of a run: what was written is what is read, by everybody, and nothing in them is ever executed."""
 
 import ast
+import json
 import os
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,7 @@ import pytest
 import minisig
 from minisig.errors import DataError
 from minisig.report.metrics import read_metrics
-from minisig.training.files import read_tensors, write_tensors
+from minisig.training.files import read_tensors, write_file, write_tensors
 from minisig.training.folder import FILES
 from minisig.training.restore import restore
 from minisig.training.run import resume, run
@@ -85,3 +88,24 @@ def test_the_package_never_imports_pickle_nor_lets_numpy_do_so():
             for name in names:
                 assert not re.search(r"pickle|\bdill\b|\bjoblib\b|\bshelve\b|\bmarshal\b", name), f"{path}: {name}"
                 assert name not in ("eval", "exec", "torch.load"), f"{path}: {name}"
+
+
+@pytest.mark.parametrize("dtype", ["F8_E4M3", "F8_E5M2", "F4"])
+def test_numbers_of_a_type_that_numpy_lacks_are_refused(tmp_path, dtype):
+    header = json.dumps({"w": {"dtype": dtype, "shape": [2], "data_offsets": [0, 1 if dtype == "F4" else 2]}}).encode()
+    path = tmp_path / "best.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(1 if dtype == "F4" else 2))
+    with pytest.raises(DataError, match=r"best\.safetensors"):
+        read_tensors(path)
+
+
+def test_two_who_write_the_same_file_do_not_meet(tmp_path):
+    path = tmp_path / "report.html"
+    code = "import sys; from pathlib import Path; from minisig.training.files import _in_place_of as into\n"
+    code += "with into(Path(sys.argv[1])) as temporary: temporary.write_bytes(b'B'); print(flush=True); input()"
+    other = subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other.stdout.readline()
+    write_file(path, b"A")
+    assert path.read_bytes() == b"A"
+    other.communicate(b"\n", timeout=60)
+    assert (other.returncode, path.read_bytes()) == (0, b"B")

@@ -4,9 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from safetensors.numpy import load_file
 
+from minisig.data import DataConfig
+from minisig.errors import UsageError
 from minisig.experiments import configure
+from minisig.training.config import NetworkConfig, OptimizerConfig
+from minisig.training.files import read_config
 from minisig.training.folder import RunFolder
 from minisig.training.restore import restore
 from minisig.training.run import resume, run
@@ -65,3 +70,26 @@ def test_folders_may_be_named_by_strings(tmp_path):
     summary = run(config, str(tmp_path / "run"))
     assert resume(str(tmp_path / "run")) == summary
     assert restore(str(tmp_path / "run"))[0] == config
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"batch_size": 0}, "batch_size: expected int >= 1, got 0"),
+        ({"network": NetworkConfig(hidden=5)}, "network.hidden: expected array, got 5"),
+        ({"optimizer": OptimizerConfig(learning_rate=-1.0)}, "optimizer.learning_rate: expected float > 0"),
+        ({"data": DataConfig(source="copy-memory", delay=0)}, "data.delay: expected int >= 1, got 0"),
+    ],
+    ids=["batch", "hidden", "rate", "delay"],
+)
+def test_a_configuration_made_by_hand_is_checked_before_anything_is_done(tmp_path, change, message):
+    with pytest.raises(UsageError, match=message):
+        run(replace(configure("xor"), **change), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_data_of_a_configuration_made_by_hand_are_found_from_wherever_it_is_resumed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_text("".join(f"{i},{-i},{i % 2}\n" for i in range(40)))
+    run(replace(configure("digits", {"iterations": 1}), data=DataConfig(source="digits", path="mine.csv")), "run")
+    assert read_config(tmp_path / "run").data.path == str(tmp_path / "mine.csv")
