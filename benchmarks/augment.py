@@ -1,10 +1,11 @@
-"""Augmentation: whether distorted batches are ready when training asks for them.
+"""Augmentation: how long training waits for distorted batches, which a thread makes beside it.
 
 OPENBLAS_NUM_THREADS=1 python -m benchmarks.augment     # half a minute; needs MNIST; writes results/augment.json
 
 How fast they are made is the workload `augment` of python -m benchmarks.
 """
 
+from time import perf_counter
 from typing import Any
 
 import click
@@ -16,19 +17,21 @@ from minisig.experiments import configure
 from minisig.training.build import build_network
 from minisig.training.loop import Training
 
-STEPS = 100
+STEPS, WARM_UP = 200, 5
 
 
 class Watched(Ahead):
-    """Remembers of every batch whether it was ready when it was asked for."""
+    """Counts the seconds that whoever asked for a batch had to wait for it."""
 
     def __init__(self, batches: Any) -> None:
         super().__init__(batches)
-        self.ready: list[bool] = []
+        self.waited = 0.0
 
     def at(self, iteration: int) -> Batch:
-        self.ready.append(self.coming is not None and self.coming[1].done())
-        return super().at(iteration)
+        asked = perf_counter()
+        batch = super().at(iteration)
+        self.waited += perf_counter() - asked
+        return batch
 
 
 @click.command(help=unwrapped(__doc__))
@@ -38,12 +41,13 @@ def main() -> None:
     training = Training(build_network(config, data), data, config)
     assert isinstance(training.batches, Ahead)
     training.batches = watched = Watched(training.batches.batches)
-    for iteration in range(1, STEPS + 1):
+    for iteration in range(1, WARM_UP + 1):
         training.step(iteration)
-    results = {
-        "steps": STEPS - 1,
-        "ready": sum(watched.ready[1:]),
-    }
+    watched.waited, started = 0.0, perf_counter()
+    for iteration in range(WARM_UP + 1, WARM_UP + STEPS + 1):
+        training.step(iteration)
+    seconds = perf_counter() - started
+    results = {"steps": STEPS, "step_ms": 1e3 * seconds / STEPS, "waiting": watched.waited / seconds}
     print(results)
     save("augment", "python -m benchmarks.augment", **results)
 

@@ -29,8 +29,9 @@ TRACKING = (
     "({share_10:.1%} to {share_90:.1%} in eight of ten steps; one thread, CPU time)."
 )
 AUGMENTED = (
-    "A thread beside training makes the next batch while the network works on this one: of {steps} steps of the deep "
-    "network {ready} found theirs ready. What a batch costs is under [Speed](#speed)."
+    "A thread beside training makes the next batch while the network works on this one: over {steps} steps of "
+    "{step_ms:.0f} ms the deep network waited {waiting:.1%} of its time for batches. What one costs is under "
+    "[Speed](#speed)."
 )
 FAULTS = (
     "`python -m benchmarks.faults` has killed {killed} runs with SIGKILL, at any moment or in the middle of a write, "

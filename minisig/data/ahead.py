@@ -1,6 +1,7 @@
 """Batches prepared beside training: while the network works on one, a thread makes the next.
 
-A batch is a function of its iteration alone, so it is the same whoever makes it, and when.
+A batch is a function of its iteration alone, so it is the same whoever makes it, and when. SciPy's BLAS keeps the
+interpreter to itself, so the thread works between the network's products, and in those of its own.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
