@@ -7,6 +7,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from minisig.data import Dataset, load
 from minisig.experiments import compare
@@ -22,6 +23,13 @@ def pytest_terminal_summary(terminalreporter):
     reasons = {report.longrepr[2] for report in terminalreporter.stats.get("skipped", []) if report.longrepr}
     for reason in sorted(reason for reason in reasons if "no GPU" in reason):
         terminalreporter.write_line(f"tests marked gpu: {reason.removeprefix('Skipped: ')}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def blas_threads():
+    """Bits depend on them, and a comparison leaves them as its runs had them: the next file has them as they were."""
+    with threadpool_limits(None, user_api="blas"):
+        yield
 
 
 @pytest.fixture(scope="session")
