@@ -31,7 +31,7 @@ from minisig.training.config import Config, Count, decode_config
 from minisig.training.files import read_config, read_file, write_file
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Record
-from minisig.training.run import Watch, run
+from minisig.training.run import Watch, blas_threads, run
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,9 @@ def every_row(experiment: str, model: str | None) -> list[str]:
 
 def train(config: bytes, watch: Watch | None = None) -> tuple[dict[str, Any], list[Record]]:
     """One run: its summary and its metrics, plain data that can travel."""
-    from threadpoolctl import threadpool_limits
-
     wanted = decode_config(config)
     # For good: on a worker with several runs at once, the first to end must not undo what the others count on.
-    threadpool_limits(wanted.threads, user_api="blas")
+    blas_threads(wanted.threads)
     metrics: list[Record] = []
 
     def keep(record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from time import perf_counter
@@ -41,7 +42,7 @@ def run(
     """
     config = checked_config(config)
     folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
-    with _blas_threads(config.threads):
+    with blas_threads(config.threads):
         training = _prepare(config)
         if not folder:
             return _train(training, None, None, watch, stop)
@@ -77,7 +78,7 @@ def resume(
         config, summary = _wanted(folder, iterations)  # still, now that nobody else can come in
         if backend:
             config = msgspec.structs.replace(config, backend=backend)
-        with _blas_threads(config.threads):
+        with blas_threads(config.threads):
             training = _prepare(config)
             position = load_checkpoint(path, training)
             if summary and not position:
@@ -111,13 +112,20 @@ def _extended(config: Config, iterations: int) -> Config:
     return checked_config(msgspec.structs.replace(config, iterations=iterations))
 
 
-def _blas_threads(threads: int | None) -> AbstractContextManager[Any]:
+def blas_threads(threads: int | None) -> AbstractContextManager[Any]:
+    """So many from now on, and at the end of the context as many as before."""
     if threads is None:
         return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    limits: AbstractContextManager[Any] = _pools().limit(limits=threads, user_api="blas")
     return limits
+
+
+@cache
+def _pools() -> Any:
+    """The pools of threads, looked for once: a Ctrl-C during the search, which goes on in C, would be lost."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _prepare(config: Config) -> Training:
