@@ -1,6 +1,6 @@
 """Mutants: one operator, number or decorator of a formula is changed, and the tests shall notice.
 
-python -m benchmarks.mutants                            # 200, half an hour on two cores; writes results/mutants.json
+python -m benchmarks.mutants                            # 200, ten minutes on two cores; writes results/mutants.json
 python -m benchmarks.mutants --count 20 --seed 1        # some others; writes nothing
 
 Places are drawn from layers/, gradients.py, initializers/ and theory/, and at each of them one of the changes that

@@ -1,6 +1,6 @@
 """The quick start's numbers: digits at 8 and at 100 hidden layers, and XOR, per initialization and seed.
 
-OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart      # a quarter of an hour; writes results/quickstart.json
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.quickstart      # five to fifteen minutes; writes results/quickstart.json
 """
 
 from collections.abc import Mapping, Sequence
