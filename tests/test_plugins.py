@@ -40,7 +40,7 @@ def beside(folder):
 def python(folder, *args, **variables):
     env = beside(folder) | variables
     command = [sys.executable, "-m", *map(str, args)]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", timeout=300)
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def session(tmp_path):
             tmp_path,
         ]
         done = subprocess.run(
-            [str(part) for part in command], cwd=tmp_path, capture_output=True, text=True, env=os.environ, timeout=120
+            [str(part) for part in command], cwd=tmp_path, capture_output=True, text=True, env=os.environ, timeout=300
         )
         return done.returncode, done.stdout + done.stderr
 

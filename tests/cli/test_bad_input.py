@@ -202,7 +202,7 @@ def test_as_a_process_in_a_bare_environment_a_mistake_is_one_message(here, comma
     bare = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     if "PYTHONPATH" in os.environ:
         bare["PYTHONPATH"] = os.environ["PYTHONPATH"]
-    done = python_m(command, os.fsdecode(arg), timeout=120, env=bare)
+    done = python_m(command, os.fsdecode(arg), env=bare)
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.count(b"Error: ") == 1

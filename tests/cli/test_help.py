@@ -19,7 +19,7 @@ COMMANDS = [[], *(name.split() for name, _ in commands())]
 
 def python(*args, **env):
     return subprocess.run(
-        [sys.executable, *args], capture_output=True, text=True, timeout=60, env=os.environ | env, encoding="utf-8"
+        [sys.executable, *args], capture_output=True, text=True, timeout=300, env=os.environ | env, encoding="utf-8"
     )
 
 

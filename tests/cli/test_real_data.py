@@ -42,7 +42,7 @@ def test_the_real_mnist_comes_from_a_mirror_and_is_verified(home, serve):
 
 
 def process(*command, **options):
-    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=300, **options)
 
 
 @needs_scripts

@@ -109,7 +109,7 @@ def test_a_second_signal_ends_at_once(here, number):
         process.send_signal(number)
         assert process.stdout.readline() == "noted\n"
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=300)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: -15}[number]
     assert "Traceback" not in stderr
     assert standing(kind("digits", here), here / "run") == 6
@@ -126,7 +126,7 @@ def test_a_process_that_is_signalled_saves_where_it_stands(here, number):
         while not (here / "run" / "metrics.jsonl").exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=300)
     assert (process.returncode, stdout) == (ENDS[number], "")
     done = re.fullmatch(r"Error: stopped after iteration ([\d,]+); go on with: minisig train --resume run\n", stderr)
     iterations = done[1].replace(",", "")
@@ -145,7 +145,7 @@ def test_a_run_of_another_process_is_left_alone_and_is_free_when_that_is_killed(
     with patient(*wanted, "--out", "run") as process:
         assert refused(2, "train", "--resume", "run") == "Error: run is in use by another process\n"
         assert "already holds a run" in refused(2, "train", *wanted, "--out", "run")
-        other = python_m("train", "--resume", "run", timeout=120)
+        other = python_m("train", "--resume", "run")
         assert (other.returncode, other.stdout) == (2, b"")
         assert other.stderr == b"Error: run is in use by another process\n"
         process.kill()

@@ -19,7 +19,7 @@ from minisig.experiments import configure
 from minisig.training.build import build_network
 from minisig.training.loop import Training
 
-WAIT = 30  # seconds after which a test gives up; none is waited for
+WAIT = 120  # seconds after which a test gives up; none is waited for
 
 
 class Numbered:

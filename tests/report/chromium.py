@@ -9,7 +9,7 @@ from selenium import webdriver
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 PHONE, DESKTOP = 390, 1280
-SECONDS = 60  # to draw everything, on a machine that is busy with other things
+SECONDS = 120  # to draw everything, on a machine that is busy with other things
 
 
 class Chromium:

@@ -107,5 +107,5 @@ def test_two_who_write_the_same_file_do_not_meet(tmp_path):
     other.stdout.readline()
     write_file(path, b"A")
     assert path.read_bytes() == b"A"
-    other.communicate(b"\n", timeout=60)
+    other.communicate(b"\n", timeout=300)
     assert (other.returncode, path.read_bytes()) == (0, b"B")
