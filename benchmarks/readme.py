@@ -137,8 +137,8 @@ def _paper() -> str:
 
 
 def _figure(mean: float | None, std: float | None, digits: int) -> str:
-    """Mean ± deviation, where there is one; that of a single seed is 0."""
-    return "–" if mean is None else f"{mean:.{digits}f}" + (f" ± {std:.{digits}f}" if std else "")
+    """Mean ± deviation, where there is one: a single seed has none."""
+    return "–" if mean is None else f"{mean:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
 
 
 def _sklearn(rows: list[dict[str, Any]]) -> str:

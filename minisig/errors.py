@@ -39,6 +39,14 @@ class DataError(MinisigError, ValueError):
     exit_code = 5
 
 
+class CannotWrite(MinisigError):
+    """The disk refuses."""
+
+
+class InUse(UsageError):
+    """A folder that another process has."""
+
+
 class OutOfMemory(MinisigError):
     """There is less memory than was asked for."""
 
@@ -65,11 +73,11 @@ def printable(text: str) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the disk refuses is a MinisigError that names the place."""
+    """What the disk refuses is told with the place."""
     try:
         yield
     except OSError as error:
-        raise MinisigError(f"cannot write to {path}: {error.strerror or error}") from None
+        raise CannotWrite(f"cannot write to {path}: {error.strerror or error}") from None
 
 
 def one_line(error: BaseException) -> str:

@@ -7,10 +7,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
-from threadpoolctl import threadpool_limits
 
 from minisig.data import Dataset, load
-from minisig.experiments import compare
+from minisig.experiments import under_way
 from minisig.training.run import run
 
 # The same examples every time; `pytest --hypothesis-profile default` goes looking for new ones.
@@ -23,13 +22,6 @@ def pytest_terminal_summary(terminalreporter):
     reasons = {report.longrepr[2] for report in terminalreporter.stats.get("skipped", []) if report.longrepr}
     for reason in sorted(reason for reason in reasons if "no GPU" in reason):
         terminalreporter.write_line(f"tests marked gpu: {reason.removeprefix('Skipped: ')}")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def blas_threads():
-    """Bits depend on them, and a comparison leaves them as its runs had them: the next file has them as they were."""
-    with threadpool_limits(None, user_api="blas"):
-        yield
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +45,6 @@ def fail(monkeypatch):
                 raise error
             return run(config, *args, **kwargs)
 
-        monkeypatch.setattr(compare, "run", run_or_fail)
+        monkeypatch.setattr(under_way, "run", run_or_fail)
 
     return choose

@@ -56,9 +56,10 @@ def compare(
     """Train EXPERIMENT with several initializations and seeds, and set the results beside the paper's.
 
     Finished runs are kept in the folder and never made again: after an
-    interruption the same command goes on with those that are missing, and
-    more seeds or inits add to it. Every run has one BLAS thread, unless
-    --threads says otherwise; --workers makes several runs at a time.
+    interruption the same command goes on with those that are missing, on
+    this machine from their last checkpoint, and more seeds or inits add to
+    it. Every run has one BLAS thread, unless --threads says otherwise;
+    --workers makes several runs at a time.
 
     \b
     minisig compare digits --seeds 2

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minisig.cli.options import watched
-from minisig.experiments.compare import Job, Result
+from minisig.experiments.results import Job, Result
 from minisig.training.config import Config
 from minisig.training.run import Watch
 

@@ -2,6 +2,8 @@
 
 table.py        the experiments as data
 compare.py      every initialization over several seeds, finished runs never repeated
+results.py      the runs of a comparison and what they brought, in memory and on disk
+under_way.py    a run while it is being made, which an interruption does not undo
 executors.py    where the runs are made: here, in processes, on a cluster
 """
 

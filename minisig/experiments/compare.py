@@ -1,13 +1,11 @@
 """Comparisons: every initialization over several seeds, beside the paper's numbers.
 
-A run is known by the hash of its full configuration, and of the user's own data. Its result lies in a folder of that
-name, which appears whole or not at all; so a comparison that was interrupted goes on with the runs that are missing,
-and no finished run is ever repeated. The configuration fixes the number of BLAS threads too, on which the last bits of
-a matrix product depend: on CPUs of one kind the table is the same, number for number, wherever its runs are made.
+A comparison that was interrupted goes on with the runs that are missing (results.py), and with those that were under
+way (under_way.py); no finished run is ever repeated. The configuration of a run fixes the number of BLAS threads too,
+on which the last bits of a matrix product depend: on CPUs of one kind the table is the same, number for number,
+wherever its runs are made.
 """
 
-import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing, contextmanager, suppress
@@ -16,54 +14,21 @@ from functools import cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 from statistics import mean, stdev
-from tempfile import mkdtemp
 from typing import Any
 
 import msgspec
 
-from minisig.errors import DataError, MinisigError, OutOfMemory, UsageError, require_known, writing
+from minisig.errors import Diverged, MinisigError, OutOfMemory, UsageError, require_known, writing
 from minisig.experiments import EXPERIMENTS, configure, inits_of, paper_figure
 from minisig.experiments.executors import Place, completed, given_up
+from minisig.experiments.results import Job, Result, load, save
+from minisig.experiments.under_way import UnderWay, place_of, tidy
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
 from minisig.training.build import OF_ONE_MODEL
-from minisig.training.config import Config, Count, decode_config
-from minisig.training.files import read_config, read_file, write_file
-from minisig.training.folder import RunFolder
+from minisig.training.config import Config, decode_config
 from minisig.training.loop import Record
-from minisig.training.run import Watch, blas_threads, run
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run of a comparison."""
-
-    row: str
-    config: Config
-    data: str = ""  # the hash of the user's own, which may change under the same path; compare finds it out
-
-    @property
-    def folder(self) -> str:
-        known_by = sha256(msgspec.json.encode(self.config) + self.data.encode()).hexdigest()[:16]
-        return f"{self.row}-seed{self.config.seed}-{known_by}"
-
-
-class Logged(msgspec.Struct, frozen=True):
-    """What curves need of a line of metrics.jsonl."""
-
-    iteration: Count
-    train_loss: float
-    valid_loss: float | None = None
-    valid_error: float | None = None
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a finished run brought."""
-
-    job: Job
-    summary: Mapping[str, Any]
-    metrics: Sequence[Record]
+from minisig.training.run import Watch, blas_threads
 
 
 @dataclass(frozen=True)
@@ -85,8 +50,8 @@ class Row:
         return mean(self.values) if self.values else None
 
     @property
-    def std(self) -> float:
-        return stdev(self.values) if len(self.values) > 1 else 0.0
+    def std(self) -> float | None:
+        return stdev(self.values) if len(self.values) > 1 else None
 
     @property
     def difference(self) -> float | None:
@@ -151,19 +116,13 @@ def every_row(experiment: str, model: str | None) -> list[str]:
     return inits_of(model or EXPERIMENTS[experiment].config.network.model) + list(rows)
 
 
-def train(config: bytes, watch: Watch | None = None) -> tuple[dict[str, Any], list[Record]]:
-    """One run: its summary and its metrics, plain data that can travel."""
-    wanted = decode_config(config)
-    # For good: on a worker with several runs at once, the first to end must not undo what the others count on.
-    blas_threads(wanted.threads)
-    metrics: list[Record] = []
-
-    def keep(record: Record) -> None:
-        metrics.append(jsonable(record))
-        if watch:
-            watch(record)
-
-    return jsonable(run(wanted, watch=keep, stop=given_up())), metrics
+def train(config: bytes, path: str, watch: Watch | None = None) -> tuple[dict[str, Any], list[Record]]:
+    """One run, which may be under way at `path`: its summary and its metrics, plain data that can travel."""
+    wanted, stop = decode_config(config), given_up()
+    if stop:  # a Dask worker may have several runs at once, and the first to end must not undo what the others count on
+        blas_threads(wanted.threads)
+    under_way = UnderWay(Path(path), kept=stop is None)  # nor is its disk ours
+    return jsonable(under_way.make(wanted, watch, stop)), under_way.records
 
 
 def compare(
@@ -184,9 +143,9 @@ def compare(
     outcomes: dict[Job, Result | MinisigError] = {}
     for job in jobs:
         if (folder / job.folder).is_dir():
-            outcomes[job] = _load(job, folder)
+            outcomes[job] = load(job, folder)
             finished(job, outcomes[job])
-    missing = [job for job in jobs if job not in outcomes]
+    missing = {job: place_of(folder, job.folder) for job in jobs if job not in outcomes}
     watching = (watch,) if watch else ()
     made: list[Path] = []
 
@@ -199,13 +158,20 @@ def compare(
                 folder.mkdir(parents=True, exist_ok=True)
             yield executor
 
-    runs = completed(ready, train, missing, lambda job: (msgspec.json.encode(job.config), *watching))
-    with closing(runs):  # or whoever keeps an exception's traceback keeps the workers too
-        for job, future in runs:
-            outcomes[job] = outcome = _outcome(job, future)
-            if isinstance(outcome, Result):
-                _save(outcome, folder)
-            finished(job, outcome)
+    runs = completed(
+        ready, train, [*missing], lambda job: (msgspec.json.encode(job.config), str(missing[job]), *watching)
+    )
+    try:
+        with closing(runs):  # or whoever keeps an exception's traceback keeps the workers too
+            for job, future in runs:
+                outcomes[job] = outcome = _outcome(job, future)
+                if isinstance(outcome, Result):
+                    save(outcome, folder)
+                tidy(missing[job], over=isinstance(outcome, Result | Diverged))
+                finished(job, outcome)
+    finally:
+        for path in missing.values():
+            tidy(path, over=False)
     if not any(isinstance(outcome, Result) for outcome in outcomes.values()):  # nothing to keep
         for path in made:
             with suppress(OSError):  # somebody else has put something there
@@ -243,44 +209,6 @@ def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -
             )
         )
     return Comparison(jobs[0].config, known.metric, len({job.config.seed for job in jobs}), rows)
-
-
-def _save(result: Result, folder: Path) -> None:
-    final = folder / result.job.folder
-    with writing(folder):
-        temporary = Path(mkdtemp(dir=folder, prefix=".run-"))
-        try:
-            metrics = "".join(json.dumps(record, allow_nan=False) + "\n" for record in result.metrics)
-            write_file(temporary / "config.json", msgspec.json.format(msgspec.json.encode(result.job.config)))
-            write_file(temporary / "metrics.jsonl", metrics.encode())
-            summary = {**result.summary, "data": result.job.data} if result.job.data else result.summary
-            write_file(temporary / "summary.json", json.dumps(summary, indent=2, allow_nan=False).encode())
-            temporary.chmod(0o755)
-            try:
-                temporary.rename(final)
-            except OSError:
-                if not final.is_dir():  # somebody else may have finished the same run
-                    raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _load(job: Job, folder: Path) -> Result:
-    """A run that was finished before; its files are checked, for they may be anybody's."""
-    path = folder / job.folder
-    try:
-        if read_config(path) != job.config:
-            raise DataError(f"{path}: its config.json is not that of the run it is named after")
-        summary, lines = RunFolder(path).summary(), read_file(path / "metrics.jsonl")
-        if summary is None or EXPERIMENTS[job.config.experiment].metric not in summary:
-            raise DataError(f"{path}: there is no summary.json with the result")
-        metrics = [msgspec.json.decode(line, type=dict[str, Any]) for line in lines.splitlines()]
-        msgspec.convert(metrics, list[Logged])
-    except DataError as error:
-        raise DataError(f"{error}; remove the folder") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{path}: not a finished run ({error}); remove the folder") from None
-    return Result(job, summary, metrics)
 
 
 def curves(results: Iterable[Result], name: str) -> dict[int, list[float]]:

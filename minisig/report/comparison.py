@@ -80,7 +80,7 @@ def cells(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
 
 def _cells(row: Row, digits: int) -> tuple[str, str, str, str]:
     here = "–" if row.mean is None else f"{row.mean:.{digits}f}"
-    if len(row.values) > 1:
+    if row.std is not None:
         here += f" ± {row.std:.{digits}f}"
     paper, difference = "–", "–"
     if row.paper:

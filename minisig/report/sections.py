@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from minisig.experiments import EXPERIMENTS, paper_figure, settings
-from minisig.experiments.compare import Job, Result, Row
+from minisig.experiments.compare import Row
+from minisig.experiments.results import Job, Result
 from minisig.report.charts import (
     MOST_LAYERS,
     MOST_POINTS,

@@ -21,15 +21,15 @@ def comparison_verdict(rows: Sequence[Row], found: Mapping[str, Sequence[Run]], 
     said = []
     if len(ranked) > 1:
         best, second = ranked[:2]
-        close = (second.mean or 0.0) - (best.mean or 0.0) <= max(best.std, second.std)
-        several = max(len(best.values), len(second.values)) > 1
+        spread = max(best.std or 0.0, second.std or 0.0)
+        close = 0 < (second.mean or 0.0) - (best.mean or 0.0) <= spread
         if second.mean == best.mean:
             equal = [row.name for row in ranked if row.mean == best.mean]
             said.append(f"the lowest {_metric(best)} is {_mean(best)}, with {_list(equal)}")
         else:
             said.append(
                 f"the lowest {_metric(best)} is that of {best.name}, {_mean(best)}, before {second.name} with "
-                f"{_mean(second)}{', which the spread of the seeds does not tell apart' if close and several else ''}"
+                f"{_mean(second)}{', which the spread of the seeds does not tell apart' if close else ''}"
             )
     elif ranked:
         said.append(f"the {_metric(ranked[0])} of {ranked[0].name} is {_mean(ranked[0])}")

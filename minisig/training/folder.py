@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from filelock import FileLock, Timeout
 
-from minisig.errors import DataError, UsageError, writing
+from minisig.errors import DataError, InUse, UsageError, writing
 from minisig.jsonable import jsonable
 from minisig.training.checkpoint import CHECKPOINT, Position, save_checkpoint
 from minisig.training.config import Config
@@ -170,7 +170,7 @@ class RunFolder:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise UsageError(f"{self.path} is in use by another process") from None
+            raise InUse(f"{self.path} is in use by another process") from None
         self.lock = lock
         for path in self.path.glob(".*"):
             if LEFT_OVER.fullmatch(path.name):

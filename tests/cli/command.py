@@ -20,7 +20,7 @@ def cli(*args):
 
 def python_m(*args, **options):
     """`minisig` with these arguments, as a process that has ended; it wrote bytes, unless text is asked for."""
-    return subprocess.run([*PYTHON_M, *map(str, args)], **{"capture_output": True, "timeout": 60} | options)
+    return subprocess.run([*PYTHON_M, *map(str, args)], **{"capture_output": True, "timeout": 300} | options)
 
 
 def commands(group=main, path=()):
@@ -53,10 +53,10 @@ def tree(folder):
 
 def finished_runs(folder):
     """The folders of a comparison's runs."""
-    return [path for path in folder.glob("*-seed*") if path.is_dir()]
+    return [path for path in folder.glob("[!.]*-seed*") if path.is_dir()]
 
 
-def wait_until(true, seconds=60):
+def wait_until(true, seconds=120):
     """Long enough for a machine that is busy with other things."""
     end = time.monotonic() + seconds
     while not true():

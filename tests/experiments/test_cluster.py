@@ -30,9 +30,9 @@ ENDLESS = 10**8  # iterations
 BLAS_THREADS = "{p['num_threads'] for p in __import__('threadpoolctl').threadpool_info() if p['user_api'] == 'blas'}"
 
 
-def cli(*args, timeout=120, **options):
+def cli(*args, **options):
     command = [sys.executable, "-c", CLI, "compare", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
 
 
 def refused(folder, scheduler, code=1, **options):
@@ -66,6 +66,11 @@ def test_a_cluster_gives_the_table_of_one_process(jobs, dask, tmp_path, as_made_
 def test_a_worker_with_two_threads_gives_the_table_of_one_process(longer_jobs, empty_dask, tmp_path, as_made_here):
     with empty_dask.worker("--nthreads", "2"):
         assert as_made_here(compare(longer_jobs, tmp_path, on(empty_dask)))
+
+
+def test_a_run_that_ends_leaves_the_threads_of_blas_to_the_others_of_its_worker(jobs, empty_dask, tmp_path):
+    with empty_dask.worker("--nthreads", "2"):
+        compare(jobs[:1], tmp_path, on(empty_dask))
         assert answers(on(empty_dask), BLAS_THREADS, 1) == [{1}]
 
 
@@ -189,7 +194,7 @@ def test_a_scheduler_that_is_not_there_is_told_in_one_line(tmp_path, family, hos
 def test_what_describes_no_scheduler_is_told_in_one_line(tmp_path, name, content):
     if content is not None:
         (tmp_path / name).write_text(content)
-    assert name in refused(tmp_path, name, code=2, timeout=30)
+    assert name in refused(tmp_path, name, code=2)
 
 
 def test_a_scheduler_without_workers_is_told_in_one_line(empty_dask, tmp_path):

@@ -11,8 +11,9 @@ import pytest
 import minisig.experiments.compare as module
 from minisig.errors import Diverged, MinisigError
 from minisig.experiments import configure
-from minisig.experiments.compare import Job, Result, compare, plan, train
+from minisig.experiments.compare import compare, plan, train
 from minisig.experiments.executors import Here, processes
+from minisig.experiments.results import Job, Result
 from minisig.training.config import Config
 from minisig.training.run import run
 from tests.cli.command import tree
@@ -86,7 +87,9 @@ def test_finished_runs_are_read_and_not_touched(jobs, stored, nowhere):
 
 def test_only_what_is_missing_is_made(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(module, "train", lambda config: made.append(msgspec.json.decode(config)) or train(config))
+    monkeypatch.setattr(
+        module, "train", lambda config, path: made.append(msgspec.json.decode(config)) or train(config, path)
+    )
     settings = {"iterations": 5}
     compare(plan("xor", ["lecun"], 2, settings), tmp_path, Here)
     before = tree(tmp_path)

@@ -45,7 +45,7 @@ main(prog_name="minisig")
 def test_a_full_disk_is_told_in_one_line_and_leaves_no_half_run(tmp_path, workers):
     args = ("compare", "xor", "--init", "lecun", "--seeds", "2", "--iterations", "200", "--out", "runs", *workers)
     done = subprocess.run(
-        [sys.executable, "-c", LITTLE_ROOM, *args], capture_output=True, text=True, cwd=tmp_path, timeout=120
+        [sys.executable, "-c", LITTLE_ROOM, *args], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "Error: cannot write to runs: File too large\n"

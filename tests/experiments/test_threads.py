@@ -1,14 +1,13 @@
 """A run has as many threads of BLAS as it asks for, whatever else goes on in its process."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Thread
+from threading import Thread
 
-import msgspec
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from minisig.experiments import configure
-from minisig.experiments.compare import train
+from minisig.experiments.compare import compare, plan
+from minisig.experiments.executors import Here
 from minisig.training.run import run
 
 
@@ -56,22 +55,9 @@ def test_a_run_that_fails_gives_the_threads_of_blas_back():
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_a_run_that_ends_leaves_the_threads_of_blas_to_the_others_of_its_process():
-    config = msgspec.json.encode(configure("xor", {"iterations": 3, "threads": 1}))
-    first_began, second_began, first_ended = Event(), Event(), Event()
+def test_a_comparison_made_here_gives_the_threads_of_blas_back(tmp_path):
     during = []
-
-    def first(record):
-        first_began.set()
-        assert second_began.wait(60)
-
-    def second(record):
-        second_began.set()
-        assert first_ended.wait(60)
-        during.extend(blas_threads())
-
-    with ThreadPoolExecutor(2) as pool:
-        pool.submit(train, config, first).add_done_callback(lambda future: first_ended.set())
-        assert first_began.wait(60)
-        pool.submit(train, config, second).result()
+    jobs = plan("xor", ["lecun"], 2, {"iterations": 3, "threads": 1})
+    compare(jobs, tmp_path, Here, watch=lambda record: during.extend(blas_threads()))
     assert set(during) == {1}
+    assert set(blas_threads()) == {2}

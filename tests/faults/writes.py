@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 from msgspec.structs import replace
 
-from minisig.errors import MinisigError
+from minisig.errors import CannotWrite
 from minisig.training.run import run
 from tests.faults.disk import FULL, Disk
 from tests.faults.runs import (
@@ -34,8 +34,8 @@ def complaint(task):
     """What is wrong with how this ended on a disk that is full."""
     try:
         task()
-    except MinisigError as error:
-        good = type(error) is MinisigError and re.fullmatch(rf"cannot write to .*: .*{FULL}.*", str(error))
+    except CannotWrite as error:
+        good = re.fullmatch(rf"cannot write to .*: .*{FULL}.*", str(error))
         return "" if good else f"said {error!r}"
     except Exception as error:
         return repr(error)

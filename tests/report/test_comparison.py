@@ -10,7 +10,8 @@ import pytest
 
 from minisig.errors import Diverged
 from minisig.experiments import EXPERIMENTS, configure
-from minisig.experiments.compare import Comparison, Job, Result, Row
+from minisig.experiments.compare import Comparison, Row
+from minisig.experiments.results import Job, Result
 from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
 
 
@@ -106,7 +107,7 @@ def test_one_seed_has_no_deviation():
     table = comparison("mnist-shallow", {"lecun": [2.0], "ortho": [2.5]})
     assert cells(comparison_text(table), "lecun")[1] == "2.00"
     assert "one seed of" in comparison_text(table)
-    assert [row["std"] for row in comparison_json(table)["rows"]] == [0.0, 0.0]
+    assert [row["std"] for row in comparison_json(table)["rows"]] == [None, None]
 
 
 def test_failures_are_told_with_row_and_seed():
@@ -122,7 +123,7 @@ def test_failures_are_told_with_row_and_seed():
     ]
     lecun, ortho = comparison_json(table)["rows"]
     assert (lecun["values"], lecun["mean"], lecun["failed"]) == ([1.0, 3.0], 2.0, {"1": "too fast"})
-    assert (ortho["values"], ortho["mean"], ortho["std"], ortho["difference"]) == ([], None, 0.0, None)
+    assert (ortho["values"], ortho["mean"], ortho["std"], ortho["difference"]) == ([], None, None, None)
     lines = list(csv.DictReader(StringIO(comparison_csv(table))))
     assert [(line["init"], line["seed"], line["test_error"]) for line in lines] == [
         ("lecun", "0", "1.0"),

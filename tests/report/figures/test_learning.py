@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from minisig.experiments import configure
-from minisig.experiments.compare import Comparison, Job, Result, Row, curves
+from minisig.experiments.compare import Comparison, Row, curves
+from minisig.experiments.results import Job, Result
 from minisig.report.figures import learning_curves
 from minisig.report.palette import COLOURS
 
