@@ -2,6 +2,12 @@
 
 import json
 import os
+
+# Every library as it comes, before the first is loaded: a CPU that OpenBLAS is told to take this one for, so that bits
+# agree between machines, slows down minisig and none of its peers.
+for name in [name for name in os.environ if name.startswith("OPENBLAS_") and name != "OPENBLAS_NUM_THREADS"]:
+    del os.environ[name]
+
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 

@@ -14,6 +14,8 @@ from typing import Protocol
 from minisig.backends import Array, Backend
 from minisig.errors import UsageError
 
+SMALL = 64 * 1024  # entries of a matrix that is made, and read from the cache again, faster than it is done without
+
 
 class Gradient(Protocol):
     """What a layer's backward returns for each of its parameters."""
@@ -127,7 +129,8 @@ class Evaluated:
         return self.array if self.spare else self.array.copy()
 
     def accumulate(self, into: Array, alpha: float | Array, beta: float, backend: Backend) -> None:
-        into *= beta
+        if beta != 1.0:
+            into *= beta
         into += alpha * self.array
 
     def norm(self, backend: Backend) -> Array:
@@ -137,9 +140,12 @@ class Evaluated:
         raise UsageError("a gradient that is a matrix already no longer knows what each example added")
 
 
-def evaluated(gradients: "Gradients", backend: Backend) -> "Gradients":
-    """All of them as arrays, where both their norms and their entries are wanted."""
-    return {name: Evaluated(g.dense(backend), spare=True) for name, g in gradients.items()}
+def evaluated(gradients: "Gradients", params: Mapping[str, Array], most: float, backend: Backend) -> "Gradients":
+    """Those of parameters with at most so many entries as arrays, where both norms and entries are wanted."""
+    return {
+        name: Evaluated(g.dense(backend), spare=True) if params[name].size <= most else g
+        for name, g in gradients.items()
+    }
 
 
 def _by_sample(a: Array, samples: int) -> Array:

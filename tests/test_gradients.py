@@ -6,7 +6,7 @@ import pytest
 from minisig.backends import get_backend
 from minisig.backends.numpy import NumpyBackend
 from minisig.errors import UsageError
-from minisig.gradients import Evaluated, Outer, Rows, RowSum, global_norm, layer_norms
+from minisig.gradients import Evaluated, Outer, Rows, RowSum, evaluated, global_norm, layer_norms
 
 BACKEND = get_backend("numpy", "float64")
 
@@ -38,10 +38,11 @@ def test_dense_is_the_sum_over_the_batch(gradient):
     np.testing.assert_allclose(gradient.dense(BACKEND), naive(gradient), rtol=1e-12, atol=1e-13)
 
 
-def test_accumulate_is_alpha_gradient_plus_beta_array(gradient):
+@pytest.mark.parametrize("beta", [0.9, 1.0])
+def test_accumulate_is_alpha_gradient_plus_beta_array(gradient, beta):
     into = np.random.default_rng(1).standard_normal(naive(gradient).shape)
-    expected = -0.3 * naive(gradient) + 0.9 * into
-    gradient.accumulate(into, alpha=-0.3, beta=0.9, backend=BACKEND)
+    expected = -0.3 * naive(gradient) + beta * into
+    gradient.accumulate(into, alpha=-0.3, beta=beta, backend=BACKEND)
     np.testing.assert_allclose(into, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -143,3 +144,13 @@ def test_an_array_handed_in_is_overwritten_only_if_nobody_reads_it_again():
     backend, g = get_backend("numpy"), np.ones(3, np.float32)
     assert Evaluated(g).dense(backend) is not g
     assert Evaluated(g, spare=True).dense(backend) is g
+
+
+def test_gradients_of_small_parameters_are_made_and_the_others_stay_factored():
+    gradients = {"W": Outer(np.ones((5, 3)), np.ones((5, 4))), "b": RowSum(np.ones((5, 13)))}
+    params = {name: g.dense(BACKEND) for name, g in gradients.items()}
+    assert evaluated(gradients, params, 11, BACKEND) == gradients
+    found = evaluated(gradients, params, 12, BACKEND)
+    assert list(found) == ["W", "b"]
+    assert (type(found["W"]), found["b"]) == (Evaluated, gradients["b"])
+    np.testing.assert_array_equal(found["W"].array, np.full((3, 4), 5.0))

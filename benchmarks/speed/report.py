@@ -21,7 +21,7 @@ COSTS = (
 )
 VERSIONS = (
     "Measured on {cpu}, {cores} cores, load {load:.1f} beforehand; Python {python}, "
-    "NumPy {numpy}, SciPy {scipy}, PyTorch {torch}, JAX {jax}, scikit-learn {scikit-learn}."
+    "NumPy {numpy}, SciPy {scipy} with {blas}, PyTorch {torch}, JAX {jax}, scikit-learn {scikit-learn}."
 )
 
 

@@ -5,7 +5,7 @@ Training is an iterator of records. Who wants to watch iterates; how much is rec
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import Diverged, UsageError
-from minisig.gradients import evaluated, global_norm, layer_norms
+from minisig.gradients import SMALL, evaluated, global_norm, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
 from minisig.optimizers import Adam, Momentum, Optimizer
@@ -100,12 +100,12 @@ class Training:
         rng = stream(config.seed, "dropout", iteration) if self.draws else None
         trace = self.net.trace(batch.x, batch.labels, rng, {} if batch.fresh else self.states)
         self.states = trace.states
-        gradients, backend = trace.gradients, self.net.backend
-        if self.optimizer.needs_matrices and clip:  # once for their norms and for the update
-            gradients = evaluated(gradients, backend)
+        gradients, params, backend = trace.gradients, self.net.params, self.net.backend
+        if clip:  # what is made once for the norms and for the update
+            gradients = evaluated(gradients, params, inf if self.optimizer.needs_matrices else SMALL, backend)
         norms = {name: g.norm(backend) for name, g in gradients.items()} if clip else {}
         self.optimizer.update(
-            self.net.params,
+            params,
             gradients,
             backend,
             learning_rate=learning_rate(config.optimizer, iteration, config.iterations),

@@ -51,6 +51,7 @@ FORWARD_AND_BACK = (
 PRODUCTS = WEIGHTS + (WEIGHTS - 1)  # x W forward; dz Wᵀ back, but not to the input
 
 CLIP = PARAMETERS + 2  # every norm into one array, their norm, the factor
+CLIPPED = 1 + 2 + 1  # of a gradient that is an array: its norm, α g, added to v, w += v
 
 
 def test_kernels_of_a_step_with_momentum(text):
@@ -62,8 +63,17 @@ def test_kernels_of_a_step_with_momentum(text):
 
 def test_kernels_of_a_step_with_momentum_clipped(text):
     launches, gemms, counts = one_step("momentum, clipped", text, batch_size=10)
+    # Every gradient is small, and made: a product, or the sum of a bias over the batch. α = −η · factor is one launch.
+    assert launches == FORWARD_AND_BACK + WEIGHTS + PARAMETERS * CLIPPED + CLIP + 1
+    assert gemms == PRODUCTS + WEIGHTS
+    assert counts.copies == {"H2D": 1}
+
+
+def test_kernels_of_a_step_with_momentum_clipped_whose_matrices_are_large(text, monkeypatch):
+    monkeypatch.setattr("minisig.training.loop.SMALL", 0)
+    launches, gemms, counts = one_step("momentum, clipped", text, batch_size=10)
     # For a matrix ‖x‖, ‖dz‖, both scaled by them, ⟨xxᵀ, dzdzᵀ⟩, and the product of three numbers; for a bias its sum
-    # over the batch and its norm. Ten rows are few enough for xxᵀ and dzdzᵀ, one product each. α = −η · factor: one.
+    # over the batch and its norm. Ten rows are few enough for xxᵀ and dzdzᵀ, one product each.
     assert launches == FORWARD_AND_BACK + PARAMETERS + WEIGHTS * (2 + 2 + 1 + 2) + WEIGHTS * 2 + CLIP + 1
     assert gemms == PRODUCTS + PARAMETERS + 2 * WEIGHTS
     assert counts.copies == {"H2D": 1}
@@ -108,7 +118,6 @@ SEQUENCE_PRODUCTS = (
     + 1
     + (STEPS - 1)  # back through the dense layer, through every step but the first, added to the step's own
 )
-NORMS = 3 + 2 * 2 + 7  # of three matrices as they are; of two biases, summed first; of E, from two Gram matrices
 
 
 def test_kernels_of_a_step_of_an_rnn(text):
@@ -122,8 +131,9 @@ def test_kernels_of_a_step_of_an_rnn(text):
 
 def test_kernels_of_a_step_of_an_rnn_clipped(text):
     launches, gemms, counts = one_step("rnn, momentum", text, optimizer__clip=1.0)
-    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + SEQUENCE_PARAMETERS + NORMS + SEQUENCE_PARAMETERS + 2 + 1
-    assert gemms == SEQUENCE_PRODUCTS + SEQUENCE_PARAMETERS + 3 + 2
+    # Two biases are summed, four matrices made.
+    assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + 2 + SEQUENCE_PARAMETERS * (CLIPPED + 1) + 2 + 1
+    assert gemms == SEQUENCE_PRODUCTS + 4
     assert counts.copies == {"H2D": 1}
 
 

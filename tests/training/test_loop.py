@@ -1,5 +1,7 @@
 """Training: selection, clipping, divergence, and that watching changes nothing."""
 
+from math import inf
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,18 @@ def test_clipping_bounds_the_update_and_logs_the_norm_before_it(digits):
     assert record["gradient_norm_total"] == pytest.approx(global_norm(record["gradient_norm"]))
     assert record["gradient_norm_total"] > 0.1
     assert record["gradient_norm_clipped"] == pytest.approx(0.01)
+
+
+def test_clipping_comes_to_the_same_whether_gradients_are_made_or_stay_factored(digits, monkeypatch):
+    ends = []
+    for small in (0, 20 * 20, inf):  # none of them, all but the first matrix, all
+        monkeypatch.setattr("minisig.training.loop.SMALL", small)
+        run = training(digits, dtype="float64", optimizer__clip=0.01, iterations=40)
+        list(run)
+        ends.append(run.net.params)
+    for end in ends[1:]:
+        for parameter, w in end.items():
+            np.testing.assert_allclose(w, ends[0][parameter], rtol=0, atol=1e-12)
 
 
 def test_divergence_is_an_error_that_says_what_to_do(digits):
