@@ -5,8 +5,8 @@ import os
 
 # Every library as it comes, before the first is loaded: a CPU that OpenBLAS is told to take this one for, so that bits
 # agree between machines, slows down minisig and none of its peers.
-for name in [name for name in os.environ if name.startswith("OPENBLAS_") and name != "OPENBLAS_NUM_THREADS"]:
-    del os.environ[name]
+os.environ.pop("OPENBLAS_CORETYPE", None)
+os.environ.pop("OPENBLAS_L2_SIZE", None)
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
