@@ -59,7 +59,8 @@ def _blas() -> str | None:
     import scipy.linalg.blas  # noqa: F401 — to be seen it must be loaded
     from threadpoolctl import threadpool_info
 
-    found = [info for info in threadpool_info() if "scipy" in info["filepath"]]
+    # By its folder: NumPy's own is called libscipy_openblas64_ too.
+    found = [info for info in threadpool_info() if {"scipy", "scipy.libs"} & {*Path(info["filepath"]).parts}]
     return f"{found[0]['internal_api']} {found[0]['version']}, {found[0]['architecture']}" if found else None
 
 

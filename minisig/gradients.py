@@ -4,6 +4,8 @@ A dense layer's gradient is dW = xᵀ dz with x (B, n) and dz (B, m). From the p
 
     its norm        ‖xᵀ dz‖²_F = ⟨x xᵀ, dz dzᵀ⟩, two B×B matrices instead of one n×m
     its momentum    v ← μ v − η xᵀ dz, one matrix product that accumulates, no gradient buffer at all
+
+Clipping wants both: there a matrix that stays in the cache is made once, see `evaluated`.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +16,7 @@ from typing import Protocol
 from minisig.backends import Array, Backend
 from minisig.errors import UsageError
 
-SMALL = 64 * 1024  # entries of a matrix that is made, and read from the cache again, faster than it is done without
+SMALL = 64 * 1024  # entries, up to which a matrix is made and read again faster than one does without it
 
 
 class Gradient(Protocol):

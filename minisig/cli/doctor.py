@@ -52,6 +52,7 @@ def _examine() -> dict[str, dict[str, Any]]:
 
     packages = ("numpy", "scipy", "click", "rich", "msgspec", "safetensors", "threadpoolctl", "filelock")
     blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    forced = os.environ.get("OPENBLAS_CORETYPE")
     missing = {extra: [name for name in names if find_spec(name) is None] for extra, names in EXTRAS.items()}
     return {
         "packages": {
@@ -63,10 +64,8 @@ def _examine() -> dict[str, dict[str, Any]]:
             extra: f"pip install 'minisig[{extra}]'" if names else "installed" for extra, names in missing.items()
         },
         "cpu": {"cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()}
-        | {
-            f"blas {i}": f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
-            for i, library in enumerate(blas)
-        },
+        | {f"blas {i}": _library(library) for i, library in enumerate(blas)}
+        | ({"core type": f"{forced}, by OPENBLAS_CORETYPE; products may be faster without it"} if forced else {}),
         "data": {
             name: str(complete_folder(public) or f"not here: minisig data fetch {name}")
             for name, public in PUBLIC.items()
@@ -74,3 +73,8 @@ def _examine() -> dict[str, dict[str, Any]]:
         | {"kept in": str(homes()[0])},
         "gpu": {check.name: check.found or f"no: {check.advice}" for check in checks()},
     }
+
+
+def _library(found: dict[str, Any]) -> str:
+    kind = f" for {found['architecture']}" if found.get("architecture") else ""
+    return f"{found['internal_api']} {found['version']}{kind}, {found['num_threads']} threads"

@@ -24,8 +24,12 @@ def test_doctor_tells_versions_blas_data_and_gpu(tmp_path, monkeypatch):
     assert found["packages"]["numpy"] == importlib.metadata.version("numpy")
     assert found["extras"]["data"] == "installed"
     assert found["cpu"]["cores"] >= 1
-    told = [f"{pool['internal_api']} {pool['version']}, " for pool in threadpool_info() if pool["user_api"] == "blas"]
-    assert all(found["cpu"][f"blas {i}"].startswith(name) for i, name in enumerate(told))
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    for i, pool in enumerate(pools):
+        told = found["cpu"][f"blas {i}"]
+        assert told.startswith(f"{pool['internal_api']} {pool['version']}")
+        assert told.endswith(f", {pool['num_threads']} threads")
+        assert pool.get("architecture", "") in told
     assert found["data"]["mnist"] == "not here: minisig data fetch mnist"
     assert found["data"]["ptb"] == "not here: minisig data fetch ptb"
     assert found["data"]["kept in"] == str(tmp_path)
@@ -42,6 +46,14 @@ def test_doctor_and_data_list_agree_on_what_is_here(tmp_path, monkeypatch, there
     expected = str(tmp_path / "ptb") if len(there) == 3 else "not here: minisig data fetch ptb"
     assert json.loads(cli("doctor", "--json").stdout)["data"]["ptb"] == expected
     assert expected in cli("data", "list").stdout
+
+
+def test_a_kind_of_cpu_that_blas_is_told_to_take_this_one_for_is_told(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
+    told = json.loads(cli("doctor", "--json").stdout)["cpu"]
+    assert told["core type"] == "Nehalem, by OPENBLAS_CORETYPE; products may be faster without it"
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    assert "core type" not in json.loads(cli("doctor", "--json").stdout)["cpu"]
 
 
 def test_doctor_in_words_says_the_same():
