@@ -157,7 +157,7 @@ def _by_sample(a: Array, samples: int) -> Array:
 
 def rows(a: Array) -> Array:
     """All leading axes as one: time and batch (T, B, n) become the rows (TB, n) of a matrix."""
-    return a.reshape(-1, a.shape[-1])
+    return a if a.ndim == 2 else a.reshape(-1, a.shape[-1])
 
 
 Gradients = Mapping[str, Gradient]  # by parameter, "dense0.W"

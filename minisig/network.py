@@ -117,16 +117,15 @@ class Network:
         loss, delta = softmax_cross_entropy(output, self.backend.xp.asarray(labels), self.backend)
 
         deltas: dict[str, Array] = {}
-        gradients: dict[str, Gradient] = {}
+        gradients: dict[str, dict[str, Gradient]] = {}
         first = next(iter(self.layers))
         for name, layer in reversed(self.layers.items()):
             deltas[name] = delta
             if name == first and not input_gradient and hasattr(layer, "gradients"):
-                delta, own = None, layer.gradients(delta, caches[name], self.backend)
+                delta, gradients[name] = None, layer.gradients(delta, caches[name], self.backend)
             else:
-                delta, own = layer.backward(delta, caches[name], self.backend)
-            require_gradients(name, layer, own)
-            gradients |= {f"{name}.{key}": g for key, g in own.items()}
+                delta, gradients[name] = layer.backward(delta, caches[name], self.backend)
+            require_gradients(name, layer, gradients[name])
         return Trace(
             layers=self.layers,
             loss=loss,
@@ -136,7 +135,9 @@ class Network:
             deltas=Arrays(reversed(deltas.items())),
             caches=caches,
             states=after,
-            gradients={name: gradients[name] for name in self.params},
+            gradients={
+                f"{name}.{key}": gradients[name][key] for name, layer in self.layers.items() for key in layer.params
+            },
             backend=self.backend,
         )
 

@@ -50,7 +50,7 @@ def train(
 
     \b
     minisig train                                  eight hidden layers of sigmoids
-    minisig train digits --hidden 100x100          a hundred of them
+    minisig train digits --hidden 100x100 --learning-rate 0.01
     minisig train xor --init ortho --seed 3
     minisig train --data mine.csv --hidden 3x50    your own data
     minisig train copy-memory --init ortho+ep      an RNN remembers for 100 steps

@@ -83,7 +83,8 @@ PTB_LSTM = {"lstm": {"network.hidden": (190,), "network.init": "glorot"}}  # as 
 
 TABLE = (
     # The quick start: eight hidden layers of sigmoids on the embedded data, learned in seconds. Clipping, warm-up and a
-    # falling rate hardly touch it; they are for its deeper sisters, --hidden 100x100, whose gradient is much longer.
+    # falling rate hardly touch it; they are for its deeper sisters, whose gradient is much longer, such as --hidden
+    # 100x100 --learning-rate 0.01.
     Experiment(
         Config(
             experiment="digits",
