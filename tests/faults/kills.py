@@ -61,8 +61,8 @@ def die():
 
 def dying_workers(folder, seeds, deaths):
     """A table of two initializations, made while workers are killed, beside the one made in peace."""
-    # Long enough for workers to be at work still when the first of their results are written.
-    jobs = plan("xor", ["random+ep", "lecun"], seeds, {"iterations": 1000, "threads": 1})
+    # Long enough for workers to be at work still when the first of their results are written, and to go on from there.
+    jobs = plan("xor", ["random+ep", "lecun"], seeds, {"iterations": 1000, "checkpoint_every": 100, "threads": 1})
     peaceful = comparison_json(compare(jobs, folder / "peaceful", Here))
     rng = np.random.default_rng(seeds)
     moments = set(rng.choice(len(jobs) - 4, deaths, replace=False).tolist())
