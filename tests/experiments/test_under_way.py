@@ -258,9 +258,10 @@ def test_without_room_for_it_a_run_is_made_all_the_same(job, tmp_path, most):
 
 @pytest.mark.parametrize("torn", [False, True])
 def test_whichever_write_fails_the_run_comes_to_the_same(job, steps, tmp_path, torn):
-    whole, disk = results(job, tmp_path / "straight"), Disk(tmp_path / "straight")
+    whole, disk = results(job, tmp_path / "straight"), Disk(tmp_path / "counted")
     with disk.patched():
-        results(job, tmp_path / "straight")
+        assert results(job, tmp_path / "counted") == whole
+    assert disk.calls.count("save") == 2  # all of them were counted, those of both checkpoints too
     for n in range(1, len(disk.calls) + 1):
         path = tmp_path / str(n)
         steps.errors[AT] = KeyboardInterrupt()

@@ -105,7 +105,8 @@ def test_clipping_comes_to_the_same_whether_gradients_are_made_or_stay_factored(
         ends.append(run.net.params)
     for end in ends[1:]:
         for parameter, w in end.items():
-            np.testing.assert_allclose(w, ends[0][parameter], rtol=0, atol=1e-12)
+            # Forty small steps on a smooth loss multiply float64's rounding, 1e-16, by a few hundred at most.
+            np.testing.assert_allclose(w, ends[0][parameter], rtol=0, atol=1e-13)
 
 
 def test_divergence_is_an_error_that_says_what_to_do(digits):
