@@ -1,4 +1,4 @@
-"""A network: a stack of layers under a softmax cross-entropy, and the two kinds that have a builder.
+"""A network: a stack of layers under a loss, and the two kinds that have a builder.
 
 data → forward through the layers → loss → backward through them → trace → optimizer
 """
@@ -16,24 +16,26 @@ from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
 from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
 from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
-from minisig.losses import softmax_cross_entropy
+from minisig.losses import Loss, SoftmaxCrossEntropy
 from minisig.trace import Arrays, Trace
 
 States = dict[str, Any]  # of recurrent layers, by their names
 
 
 class Network:
-    """Named layers on one backend. `account` says what the initializer did, if there was one."""
+    """Named layers on one backend under a loss. `account` says what the initializer did, if there was one."""
 
     def __init__(
         self,
         layers: Mapping[str, Layer] | Iterable[tuple[str, Layer]],
         backend: Backend,
         account: Account | None = None,
+        loss: Loss | None = None,
     ) -> None:
         self.layers = checked_layers(layers)
         self.backend = backend
         self.account = account
+        self.loss = loss or SoftmaxCrossEntropy()
 
     @property
     def params(self) -> dict[str, Array]:
@@ -59,7 +61,7 @@ class Network:
             twin = copy(layer)
             twin.params = {key: backend.asarray(self.backend.to_host(w)).copy() for key, w in layer.params.items()}
             layers.append((name, twin))
-        return Network(layers, backend, self.account)
+        return Network(layers, backend, self.account, self.loss)
 
     def steps(
         self, x: Array, rng: Generator | None = None, states: States | None = None
@@ -106,7 +108,7 @@ class Network:
     ) -> Trace:
         """One forward and one backward pass, with everything they computed.
 
-        labels (B,) for inputs (B, n), or (T, B) for tokens (T, B).
+        labels (B,) for inputs (B, n), or (T, B) for tokens (T, B), or what else the loss takes for targets.
         """
         x = self.inputs(x)
         outputs, caches = {}, {}
@@ -114,7 +116,7 @@ class Network:
         for name, output, cache in self.steps(x, rng, states):
             outputs[name], caches[name] = output, cache
             after |= self._last_state(name, cache)
-        loss, delta = softmax_cross_entropy(output, self.backend.xp.asarray(labels), self.backend)
+        loss, delta = self.loss(output, labels, self.backend)
 
         deltas: dict[str, Array] = {}
         gradients: dict[str, dict[str, Gradient]] = {}

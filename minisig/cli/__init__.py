@@ -17,8 +17,9 @@ from minisig.cli.data import data
 from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
 from minisig.cli.lessons import lessons
-from minisig.cli.options import InOrder
+from minisig.cli.values import InOrder
 from minisig.cli.report import report
+from minisig.cli.settings import settings
 from minisig.cli.theory import theory
 from minisig.cli.train import train
 from minisig.errors import Interrupted, MinisigError, OutOfMemory, UsageError, printable
@@ -68,6 +69,7 @@ def main() -> None:
     minisig inspect --init lecun   why: its gradients, layer by layer
     minisig theory                 the neuron that passes on the most information
     minisig report runs            curves, gradients, tables of all runs as HTML
+    minisig settings               what can be set about an experiment
     minisig data fetch mnist       real data
     minisig lessons                six ideas, each a script of its own
     minisig doctor                 what this machine can do
@@ -82,6 +84,7 @@ main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)
 main.add_command(report)
+main.add_command(settings)
 main.add_command(data)
 main.add_command(lessons)
 main.add_command(doctor)

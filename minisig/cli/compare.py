@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, not_empty, overrides, plot, say
+from minisig.cli.options import NETWORK, TRAINING, all_of, experiment_argument, plot
+from minisig.cli.output import say
+from minisig.cli.overrides import overrides
+from minisig.cli.values import not_empty
 from minisig.errors import Interrupted, MinisigError, UsageError, writing
 
 

@@ -9,20 +9,11 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import (
-    DATA,
-    FROM_CONFIG,
-    SEED,
-    InOrder,
-    all_of,
-    as_json,
-    experiment_argument,
-    in_a_folder,
-    not_empty,
-    one_of,
-    overrides,
-    watched,
-)
+from minisig.cli.completion import one_of
+from minisig.cli.options import DATA, FROM_CONFIG, SEED, all_of, as_json, experiment_argument
+from minisig.cli.output import watched
+from minisig.cli.overrides import overrides
+from minisig.cli.values import InOrder, in_a_folder, not_empty
 
 
 def _names() -> list[str]:

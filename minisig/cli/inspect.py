@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import as_json, network_options, overrides, plot, refuse_others, say
+from minisig.cli.options import as_json, network_options, plot
+from minisig.cli.output import say
+from minisig.cli.overrides import overrides
+from minisig.cli.values import refuse_others
 
 
 @click.command(short_help="Logits, gradients and bounds, layer by layer.")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minisig.cli.options import watched
+from minisig.cli.output import watched
 from minisig.experiments.results import Job, Result
 from minisig.training.config import Config
 from minisig.training.run import Watch

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from shlex import join
 from typing import Any
 
-from minisig.cli.options import SETTINGS
+from minisig.cli.overrides import SETTINGS
 from minisig.errors import UsageError
 from minisig.experiments import EXPERIMENTS, configure, settings
 from minisig.experiments.compare import plan

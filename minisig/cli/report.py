@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from minisig.cli.options import as_json, in_a_folder, not_empty, say
+from minisig.cli.options import as_json
+from minisig.cli.output import say
+from minisig.cli.values import in_a_folder, not_empty
 
 
 @click.command(short_help="What happened, as one HTML file.")

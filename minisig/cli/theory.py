@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from minisig.cli.options import as_json, finite, plot
+from minisig.cli.options import as_json, plot
+from minisig.cli.values import finite
 
 ROWS = {
     "mu": "mean of the logit, μ",

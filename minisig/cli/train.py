@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minisig.cli.options import TRAINING, all_of, as_json, network_options, not_empty, overrides, refuse_others, say
+from minisig.cli.options import TRAINING, all_of, as_json, network_options
+from minisig.cli.output import say
+from minisig.cli.overrides import overrides
+from minisig.cli.values import not_empty, refuse_others
 
 if TYPE_CHECKING:
     from minisig.training.folder import RunFolder

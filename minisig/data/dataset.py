@@ -113,9 +113,10 @@ class Dataset:
     train: Any  # a Part
     valid: Any
     test: Any
-    classes: int
+    classes: int  # how many, or how many numbers a target has: the network's outputs
     image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
     baselines: dict[str, float] = field(default_factory=dict)  # perplexities to be set beside the network's
+    loss: str = "softmax-cross-entropy"  # a name in LOSSES: what the targets ask for
 
     @property
     def background(self) -> float:

@@ -18,7 +18,6 @@ import numpy as np
 from minisig.backends import Array
 from minisig.backends.numpy import NumpyBackend
 from minisig.errors import UsageError
-from minisig.losses import softmax_cross_entropy
 from minisig.network import Network, States
 
 STEP = 1e-30
@@ -84,7 +83,7 @@ def check_gradients(
         return None if dropout_seed is None else np.random.default_rng(dropout_seed)
 
     def loss() -> complex:
-        return complex(softmax_cross_entropy(exact.advance(point, states, masks())[0], labels, exact.backend)[0])
+        return complex(exact.loss(exact.advance(point, states, masks())[0], labels, exact.backend)[0])
 
     labels = np.asarray(labels)
     double = net.on(NumpyBackend("float64"))

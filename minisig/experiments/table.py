@@ -12,8 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from minisig.data.config import Augment, DataConfig
-from minisig.errors import require_known
-from minisig.initializers.draws import DRAWS
+from minisig.initializers import INITIALIZERS, starts
+from minisig.layers import CELLS
 from minisig.plugins import Table
 from minisig.training.config import Config, NetworkConfig, OptimizerConfig
 
@@ -23,12 +23,10 @@ Figure = tuple[float, float | None]  # mean and deviation
 PAPER_INITS = ("random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun")
 
 
-METRICS = ("test_error", "test_perplexity")
-
-
 def inits_of(model: str) -> list[str]:
     """The paper's initializations that this model can have."""
-    return [init for init in PAPER_INITS if model != "lstm" or init in DRAWS]
+    cell = CELLS.get(model)
+    return [init for init in PAPER_INITS if cell is None or starts(INITIALIZERS[init], cell)]
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,6 @@ class Experiment:
     rows: Mapping[str, Settings] = field(default_factory=dict)  # what it trains beside the initializations
     models: Mapping[str, Settings] = field(default_factory=dict)  # what else another model changes, unless it is given
     paper: Mapping[str, Figure] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        require_known("metric", self.metric, METRICS)
 
 
 def _paper(*figures: str, **others: str) -> dict[str, Figure]:

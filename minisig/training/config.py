@@ -2,42 +2,55 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import replace
 
-from minisig.data.config import DataConfig, checked
+from minisig.backends import BACKENDS, DTYPES
+from minisig.data import DataConfig
+from minisig.errors import require_known
+from minisig.initializers import INITIALIZERS
+from minisig.losses import LOSSES
+from minisig.models import MODELS
+from minisig.optimizers import OPTIMIZERS
+from minisig.schedules import SCHEDULES
+from minisig.settings import Part, Settings, checked
 
 Count = Annotated[int, msgspec.Meta(gt=0, le=10**9)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
-Length = Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)]
 Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
-class NetworkConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    model: str = "mlp"  # or rnn, lstm, or one of build.MODELS
+class NetworkConfig(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Beside these the settings of the model, the initializer and the loss."""
+
+    parts = {"model": Part(MODELS), "init": Part(INITIALIZERS, ""), "loss": Part(LOSSES)}
+
+    model: str = "mlp"
     hidden: tuple[Count, ...]
     init: str = "random+ep"
-    activation: str = "sigmoid"  # of an mlp
     dropout: Share = 0.0
-    ep_mode: Literal["recurrent", "joint"] = "recurrent"  # of an rnn under EP, as are the next two
-    radius: Length | None = None  # norm of the recurrent weights of a neuron; None for EP's own
-    input_rms: Length = 0.1  # of the inputs' part of the logits
-    forget_bias: Annotated[float, msgspec.Meta(ge=-1e3, le=1e3)] = 1.0  # of an lstm
+    loss: str | None = None  # None for the one that the data ask for
 
 
-class OptimizerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: Literal["momentum", "adam"] = "momentum"
+class OptimizerConfig(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Beside these the settings of the optimizer, such as momentum, and of the schedule."""
+
+    parts = {"name": Part(OPTIMIZERS), "schedule": Part(SCHEDULES)}
+
+    name: str = "momentum"
     learning_rate: Positive
-    momentum: Share = 0.9
-    schedule: Literal["constant", "linear"] = "constant"
-    warmup: Annotated[int, msgspec.Meta(ge=0)] = 0  # iterations
+    schedule: str = "constant"
+    warmup: Annotated[int, msgspec.Meta(ge=0)] = 0  # iterations over which the rate rises from 0
     clip: Positive | None = None  # most norm of all gradients together
+    rates: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}  # times the rate, by a parameter's name or pattern
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Config(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run, wholly: the same configuration on the same machine gives the same bits."""
+
+    parts = {"backend": Part(BACKENDS)}
 
     experiment: str
     data: DataConfig
@@ -45,7 +58,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optimizer: OptimizerConfig
     batch_size: Count
     iterations: Count
-    select_by: Literal["loss", "error"] = "loss"  # of the validation part: what the best parameters are best in
+    select_by: str = "loss"  # a metric of the validation part: what the best parameters are best in
     log_every: Count = 20
     validate_every: Count = 100
     checkpoint_every: Count = 1000
@@ -60,11 +73,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def checked_config(fields: Mapping[str, Any] | Config) -> Config:
     """A configuration of these fields; what is wrong with one is said with its name and what came."""
     config = checked(fields, Config)
+    require_known("dtype", config.dtype, DTYPES)
     if config.data.path:  # a run must find its data wherever it is resumed
         config = replace(config, data=replace(config.data, path=str(Path(config.data.path).absolute())))
     return config
 
 
-# Made at import, under its lock: msgspec prepares a type when it is first used, and two threads that do so at once,
-# such as those of a Dask worker, crash the process.
-decode_config = msgspec.json.Decoder(Config).decode
+def decode_config(content: bytes) -> Config:
+    """The configuration in a config.json."""
+    return checked_config(msgspec.json.decode(content, type=dict[str, Any]))

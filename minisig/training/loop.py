@@ -3,7 +3,8 @@
 Training is an iterator of records. Who wants to watch iterates; how much is recorded changes no number.
 """
 
-from collections.abc import Iterator
+import fnmatch
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from math import inf, isfinite
 from typing import Any
@@ -16,22 +17,23 @@ from minisig.data.ahead import Ahead
 from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
-from minisig.errors import Diverged, UsageError
+from minisig.errors import Diverged, UsageError, require_known
 from minisig.gradients import SMALL, evaluated, global_norm, layer_norms
 from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
-from minisig.optimizers import Adam, Momentum, Optimizer
+from minisig.losses import METRICS, Metric, Score
+from minisig.optimizers import OPTIMIZERS, Optimizer
+from minisig.schedules import SCHEDULES
 from minisig.seeds import stream
 from minisig.trace import Trace
-from minisig.training.config import Config, OptimizerConfig
-from minisig.training.evaluate import Score, evaluate
-from minisig.training.schedules import learning_rate
+from minisig.settings import brought
+from minisig.training.config import Config
+from minisig.training.evaluate import evaluate
 
 Record = dict[str, Any]
 
-NOT_YET = Score(loss=float("inf"), error=float("inf"))  # validated
 ACTIVITIES = (*ACTIVATIONS.values(), *CELLS.values())
-DIVERGED = 1e6  # a mean cross-entropy above this, or none at all, ends the run
+DIVERGED = 1e6  # a loss above this, or none at all, ends the run
 
 
 class Training:
@@ -40,16 +42,19 @@ class Training:
     Where nothing is held out to select on, they are the last ones.
     """
 
-    def __init__(self, net: Network, data: Dataset, config: Config) -> None:
+    def __init__(self, net: Network, data: Dataset, config: Config, optimizer: Optimizer | None = None) -> None:
         self.net, self.data, self.config = net, data.on(net.backend.xp), config
-        self.optimizer = make_optimizer(config.optimizer)
+        chosen = config.optimizer
+        self.optimizer = optimizer or make_optimizer(config)
+        self.schedule = SCHEDULES[chosen.schedule](**brought(SCHEDULES[chosen.schedule], chosen))
+        self.rates = parameter_rates(chosen.rates, net)
         self.batches = self._batches()
         self.draws = any(getattr(layer, "draws", False) for layer in net.layers.values())  # a dropout, or the like
         self.iteration = 0
         self.states: States = {}  # of recurrent layers, carried from batch to batch where the data go on
         self.best = {name: w.copy() for name, w in net.params.items()}
         self.best_iteration = 0
-        self.best_score = NOT_YET
+        self.best_score: Score | None = None
 
     def _batches(self) -> Batches:
         batches: Batches = self.data.train.batches(self.config.batch_size, self.config.seed)
@@ -108,10 +113,19 @@ class Training:
             params,
             gradients,
             backend,
-            learning_rate=learning_rate(config.optimizer, iteration, config.iterations),
+            learning_rate=self.learning_rate(iteration),
             scale=backend.clip_factor(list(norms.values()), clip) if clip else 1.0,
+            rates=self.rates,
         )
         return trace, norms
+
+    def learning_rate(self, iteration: int) -> float:
+        """η of this iteration, from 1: the schedule's, times a share that rises from 0 to 1 over the warm-up."""
+        config = self.config.optimizer
+        rate = config.learning_rate
+        if iteration < config.warmup:
+            rate *= iteration / config.warmup
+        return rate * self.schedule.factor(iteration, self.config.iterations)
 
     def _observe(self, iteration: int, trace: Trace, on_device: dict[str, Array]) -> Record:
         backend = self.net.backend
@@ -160,19 +174,38 @@ class Training:
         with np.errstate(over="ignore", invalid="ignore"):
             score = evaluate(self.net, self.data.valid)
         self._require_sane(iteration, score.loss)
-        by, held_out = self.config.select_by, self.config.data.hold_out
-        if not held_out or getattr(score, by) < getattr(self.best_score, by):
+        self.schedule.validated(score["loss"])
+        if not self.config.data.hold_out or self._better(score):
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():
                 self.best[name][...] = w
-        return {"valid_loss": score.loss, "valid_error": score.error} | (
-            {} if score.recall is None else {"valid_recall": score.recall}
-        )
+        return {f"valid_{name}": value for name, value in score.items()}
+
+    def _better(self, score: Score) -> bool:
+        by, best = self.config.select_by, self.best_score
+        require_known("metric to select_by", by, score)
+        if best is None:
+            return True
+        return score[by] > best[by] if METRICS.get(by, Metric(by)).rising else score[by] < best[by]
 
 
-def make_optimizer(config: OptimizerConfig) -> Optimizer:
-    if config.name == "momentum":
-        return Momentum(config.momentum)
-    if config.momentum != OptimizerConfig(learning_rate=1.0).momentum:
-        raise UsageError("optimizer.momentum is a setting of the optimizer momentum; leave it out for adam")
-    return Adam()
+def make_optimizer(config: Config) -> Optimizer:
+    """The optimizer that a configuration asks for, at its start."""
+    row = OPTIMIZERS[config.optimizer.name]
+    return row(**brought(row, config.optimizer))
+
+
+def parameter_rates(patterns: Mapping[str, float], net: Network) -> dict[str, float]:
+    """What the learning rate of each parameter is multiplied with, where it is not 1; the last pattern that fits wins.
+
+    >>> from minisig.network import mlp
+    >>> parameter_rates({"dense*": 0.5, "dense0.W": 0.1}, mlp([2, 2]))
+    {'dense0.W': 0.1, 'dense0.b': 0.5}
+    """
+    rates = {}
+    for pattern, rate in patterns.items():
+        fitting = fnmatch.filter(net.params, pattern)
+        if not fitting:
+            raise UsageError(f"optimizer.rates: no parameter is called {pattern}; there are {', '.join(net.params)}")
+        rates |= dict.fromkeys(fitting, rate)
+    return {name: rates[name] for name in net.params if name in rates}

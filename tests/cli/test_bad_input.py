@@ -9,7 +9,7 @@ import signal
 import click
 import pytest
 
-from minisig.cli.options import Hidden
+from minisig.cli.values import Hidden
 from tests.cli.command import cli, commands, python_m
 
 LONG, UNICODE, NOT_TEXT = "a" * 5000, "ünï 数 🙈", "\udcff"  # the last is what a byte that is not UTF-8 becomes

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from minisig.cli import main
-from minisig.cli.options import overrides
+from minisig.cli.overrides import overrides
 from minisig.cli.repeat import commands, train_command
 from minisig.experiments import configure
 from minisig.experiments.compare import plan

@@ -5,7 +5,7 @@ import pytest
 
 from minisig.backends import get_backend
 from minisig.gradients import Outer, RowSum
-from minisig.optimizers import Adam, Momentum
+from minisig.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Momentum, RMSprop
 
 BACKEND = get_backend("numpy", "float64")
 SINGLE = get_backend("numpy", "float32")
@@ -66,7 +66,57 @@ def test_adam_is_algorithm_1_of_kingma_and_ba(problem, options, epsilon):
         np.testing.assert_allclose(params[name], expected[name], rtol=1e-12)
 
 
-@pytest.mark.parametrize("optimizer", [Momentum, Adam])
+def test_sgd_goes_down_the_gradient(problem):
+    params, gradients = problem
+    expected = {name: w - 0.1 * 0.7 * gradients[0][name].dense(BACKEND) for name, w in params.items()}
+    SGD().update(params, gradients[0], BACKEND, learning_rate=0.1, scale=0.7)
+    for name in params:
+        np.testing.assert_allclose(params[name], expected[name], rtol=1e-14)
+
+
+@pytest.mark.parametrize("options", [{}, {"rho": 0.5, "epsilon": 1e-3}], ids=["default", "given"])
+def test_rmsprop_divides_by_the_running_root_mean_square(problem, options):
+    params, gradients = problem
+    expected = {name: w.copy() for name, w in params.items()}
+    v = {name: np.zeros_like(w) for name, w in params.items()}
+    rho, epsilon = options.get("rho", 0.99), options.get("epsilon", 1e-8)
+    optimizer = RMSprop(**options)
+    for step in gradients:
+        optimizer.update(params, step, BACKEND, learning_rate=0.01, scale=0.7)
+        for name, gradient in step.items():
+            g = 0.7 * gradient.dense(BACKEND)
+            v[name] = rho * v[name] + (1 - rho) * g**2
+            expected[name] -= 0.01 * g / (np.sqrt(v[name]) + epsilon)
+    for name in params:
+        np.testing.assert_allclose(params[name], expected[name], rtol=1e-12)
+
+
+def test_adamw_is_adam_on_weights_that_decay_first(problem):
+    params, gradients = problem
+    decaying = {name: w.copy() for name, w in params.items()}
+    adam, adamw = Adam(), AdamW(weight_decay=0.3)
+    for step in gradients:
+        for w in params.values():
+            w *= 1 - 0.01 * 0.3
+        adam.update(params, step, BACKEND, learning_rate=0.01)
+        adamw.update(decaying, step, BACKEND, learning_rate=0.01)
+    for name in params:
+        np.testing.assert_allclose(decaying[name], params[name], rtol=1e-13)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_parameter_has_the_rate_of_its_own(problem, optimizer):
+    params, gradients = problem
+    whole, split = ({name: w.copy() for name, w in params.items()} for _ in range(2))
+    together, apart = OPTIMIZERS[optimizer](), OPTIMIZERS[optimizer]()
+    for step in gradients:
+        together.update(whole, step, BACKEND, learning_rate=0.02)
+        apart.update(split, step, BACKEND, learning_rate=0.04, rates={"dense0.W": 0.5, "dense0.b": 0.0})
+    np.testing.assert_array_equal(split["dense0.W"], whole["dense0.W"])
+    np.testing.assert_array_equal(split["dense0.b"], params["dense0.b"])
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS.values())
 def test_parameters_are_updated_in_place(problem, optimizer):
     params, gradients = problem
     before = {name: (id(w), w.copy()) for name, w in params.items()}

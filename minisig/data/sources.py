@@ -1,0 +1,81 @@
+"""Where data come from, by name.
+
+A source is a function (config, seed) -> Dataset, with `config` the settings under `data`. What can be set about it is
+its class `Settings`, and those settings are attributes of `config`. `takes_path` says that it reads data.path, and
+`sequences` that its data are sequences, in whose place a user's own text can be put.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from minisig.data.copy_memory import make_copy_memory
+from minisig.data.dataset import Dataset
+from minisig.data.digits import load_digits
+from minisig.data.files import load_file
+from minisig.data.mnist import load_mnist
+from minisig.data.text import load_ptb, load_text
+from minisig.data.xor import make_xor
+from minisig.plugins import Table
+from minisig.settings import Settings
+
+Steps = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
+Words = Annotated[int, msgspec.Meta(gt=2, le=10_000_000)]
+
+
+class Source:
+    """One of our own sources."""
+
+    def __init__(
+        self,
+        load: Callable[[Any, int], Dataset],
+        settings: type[Settings] | None = None,
+        *,
+        takes_path: bool = False,
+        sequences: bool = False,
+    ) -> None:
+        self.load, self.Settings, self.takes_path, self.sequences = load, settings, takes_path, sequences
+
+    def __call__(self, config: Any, seed: int) -> Dataset:
+        return self.load(config, seed)
+
+
+class CopyMemorySettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    delay: Steps = 100  # steps between symbols and recall, the paper's T
+
+
+class TextSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    steps: Steps = 35  # of a training window
+    vocabulary: Words = 10_000  # words with a number of their own, at most
+
+
+SOURCES: Table[Callable[[Any, int], Dataset]] = Table(
+    "data",
+    {
+        "digits": Source(lambda config, seed: load_digits()),
+        "xor": Source(lambda config, seed: make_xor(seed)),
+        "mnist": Source(lambda config, seed: load_mnist()),
+        "copy-memory": Source(
+            lambda config, seed: make_copy_memory(seed, config.delay), CopyMemorySettings, sequences=True
+        ),
+        "ptb": Source(lambda config, seed: load_ptb(config.steps, config.vocabulary), TextSettings, sequences=True),
+        # The user's own, at data.path: a .npz or .csv file, a folder of IDX files, a folder of text.
+        "file": Source(lambda config, seed: load_file(Path(config.path)), takes_path=True),
+        "images": Source(lambda config, seed: load_mnist(Path(config.path)), takes_path=True),
+        "text": Source(
+            lambda config, seed: load_text(Path(config.path), config.steps, config.vocabulary),
+            TextSettings,
+            takes_path=True,
+            sequences=True,
+        ),
+    },
+)
+
+
+def source_for(path: str, instead_of: str) -> str:
+    """The source that reads the user's own data at `path`, put in the place of another source's."""
+    if getattr(SOURCES[instead_of], "sequences", False):
+        return "text"
+    return "images" if Path(path).is_dir() else "file"

@@ -1,0 +1,38 @@
+"""Losses: what is minimized, and in what terms a network is judged. One file each.
+
+    softmax-cross-entropy       softmax.py      one class out of C: error, and of sequences perplexity and recall
+    sigmoid-cross-entropy       sigmoid.py      C answers yes or no, each by itself: error
+    mean-squared-error          squared.py      C numbers: rmse, mae, r2
+
+base.py says what a loss is, metrics.py how its metrics are called and printed.
+"""
+
+from collections.abc import Callable
+
+from minisig.losses.base import Loss, Score
+from minisig.losses.metrics import METRICS, Metric, metric_of
+from minisig.losses.sigmoid import SigmoidCrossEntropy
+from minisig.losses.softmax import SoftmaxCrossEntropy
+from minisig.losses.squared import MeanSquaredError
+from minisig.plugins import Table
+
+LOSSES: Table[Callable[..., Loss]] = Table(
+    "losses",
+    {
+        "softmax-cross-entropy": SoftmaxCrossEntropy,
+        "sigmoid-cross-entropy": SigmoidCrossEntropy,
+        "mean-squared-error": MeanSquaredError,
+    },
+)
+
+__all__ = [
+    "LOSSES",
+    "METRICS",
+    "Loss",
+    "MeanSquaredError",
+    "Metric",
+    "Score",
+    "SigmoidCrossEntropy",
+    "SoftmaxCrossEntropy",
+    "metric_of",
+]
