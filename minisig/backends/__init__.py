@@ -19,7 +19,6 @@ class Backend(Protocol):
 
     xp: ModuleType
     dtype: Any
-    images_at_a_time: int  # that are best distorted together
 
     def asarray(self, values: Any) -> Array:
         """Contiguous array of `dtype` on the device."""

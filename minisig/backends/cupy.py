@@ -172,7 +172,6 @@ _softmax = {
 
 class CupyBackend:
     xp: ModuleType = cp
-    images_at_a_time = 2**30
 
     def __init__(self, dtype: str = "float32") -> None:
         self.dtype = np.dtype(dtype)

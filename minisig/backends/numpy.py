@@ -49,7 +49,6 @@ def _keep_freed_memory() -> None:
 
 class NumpyBackend:
     xp: ModuleType = np
-    images_at_a_time = 25  # whose intermediate results stay in the cache
 
     def __init__(self, dtype: str = "float32") -> None:
         _keep_freed_memory()
