@@ -59,7 +59,8 @@ def measure(steps: int) -> dict[str, dict[str, float]]:
 
 def shares(case: Case, steps: int) -> dict[str, float]:
     """The median share of each kind over so many steps."""
-    case.net.backend = watched = Watched(case.net.backend)
+    watched: Any = Watched(case.net.backend)
+    case.net.backend = watched
     step = step_of(case)
     found: dict[str, list[float]] = {kind: [] for kind in (*KINDS, BETWEEN)}
     for _ in range(WARM_UP):

@@ -5,14 +5,13 @@ products are cuBLAS's, which accumulates like BLAS. Nothing in a training step w
 the factor of clipping stay there as arrays of no axes, and cuBLAS takes its α from one.
 """
 
-from types import ModuleType
 from typing import Any
 
 import cupy as cp
 import numpy as np
 from cupy import cublas
 
-from minisig.backends import Array
+from minisig.backends.base import Array, Backend
 from minisig.errors import UsageError
 
 _sigmoid = cp.ElementwiseKernel("T z", "T y", "y = T(0.5) * (tanh(T(0.5) * z) + T(1))", "minisig_sigmoid")
@@ -170,11 +169,11 @@ _softmax = {
 }
 
 
-class CupyBackend:
-    xp: ModuleType = cp
+class CupyBackend(Backend):
+    xp = cp
 
     def __init__(self, dtype: str = "float32") -> None:
-        self.dtype = np.dtype(dtype)
+        super().__init__(dtype)
         self.ones: dict[tuple[int, str], Array] = {}
         self.factors: dict[tuple[float, str], Array] = {}
 
@@ -221,17 +220,8 @@ class CupyBackend:
         x, dz = _scaled(x, x_size), _scaled(dz, dz_size)
         return x_size * dz_size * _gram_norm(self.matmul(x, x.T), self.matmul(dz, dz.T))
 
-    def rows_norm(self, rows: Array, values: Array, count: int) -> Array:
-        # The whole table: finding the rows that are there would take a sort, and a wait for its outcome.
-        table = cp.zeros((count, values.shape[1]), dtype=values.dtype)
-        self.scatter_add(table, rows, values)
-        return self.norm(table)
-
     def clip_factor(self, norms: list[Array], most: float) -> Array:
         return _clip_factor(_norm_of_doubles(cp.stack(norms)), most, cp.empty((), dtype=self.dtype))
-
-    def row_sum(self, dz: Array) -> Array:
-        return dz.sum(axis=0)
 
     def add_row_sum(self, alpha: float | Array, dz: Array, beta: float, into: Array) -> None:
         key = len(dz), dz.dtype.char
@@ -288,6 +278,3 @@ class CupyBackend:
         rows, columns = at
         pixels = _bilinear(images, rows, columns, B, at.shape[3], height, width, outside)
         return pixels.transpose(1, 0, 2)
-
-    def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
-        cp.add.at(into, rows, values)

@@ -9,13 +9,12 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from math import hypot, inf
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 
-from minisig.backends import Array
+from minisig.backends.base import Array, Backend
 from minisig.errors import UsageError
 
 # Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
@@ -47,24 +46,12 @@ def _keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 512 * 2**20)
 
 
-class NumpyBackend:
-    xp: ModuleType = np
+class NumpyBackend(Backend):
+    xp = np
 
     def __init__(self, dtype: str = "float32") -> None:
         _keep_freed_memory()
-        self.dtype = np.dtype(dtype)
-
-    def asarray(self, values: Any) -> Array:
-        return np.asarray(values, dtype=self.dtype, order="C")
-
-    def to_host(self, values: Array) -> Any:
-        return np.asarray(values)
-
-    def within(self, indices: Array, count: int) -> bool:
-        return not indices.size or bool(indices.min() >= 0 and indices.max() < count)
-
-    def floats(self, scalars: list[Array]) -> list[float]:
-        return [float(value) for value in scalars]
+        super().__init__(dtype)
 
     def matmul(self, a: Array, b: Array) -> Array:
         c = _room(a, b)
