@@ -1,14 +1,35 @@
 """Backends: the only files that know the array library.
 
 A backend is an explicit object, resolved once by `get_backend` and handed down to every layer. base.py has all that it
-can do, in plain array operations; the others do some of it faster.
+can do, in plain array operations; the others do some of it faster. A row of BACKENDS makes one, from the dtype and the
+gigabytes of the device that it may take; a class that has nothing but its array module is such a row.
 """
 
-from minisig.backends.base import Array, Backend
-from minisig.errors import require_known
+from collections.abc import Callable
 
-BACKENDS = ("numpy", "cupy")
+from minisig.backends.base import Array, Backend
+from minisig.errors import MinisigError, require_known
+from minisig.plugins import Table
+
 DTYPES = ("float32", "float64")
+
+
+def _numpy(dtype: str, memory: float | None) -> Backend:
+    from minisig.backends.numpy import NumpyBackend
+
+    return NumpyBackend(dtype)
+
+
+def _cupy(dtype: str, memory: float | None) -> Backend:
+    from minisig.backends.device import require_device
+
+    require_device(memory)
+    from minisig.backends.cupy import CupyBackend
+
+    return CupyBackend(dtype)
+
+
+BACKENDS: Table[Callable[[str, float | None], Backend]] = Table("backends", {"numpy": _numpy, "cupy": _cupy})
 
 
 def get_backend(name: str = "numpy", dtype: str = "float32", memory: float | None = None) -> Backend:
@@ -19,16 +40,11 @@ def get_backend(name: str = "numpy", dtype: str = "float32", memory: float | Non
     """
     require_known("backend", name, BACKENDS)
     require_known("dtype", dtype, DTYPES)
-    if name == "cupy":
-        from minisig.backends.device import require_device
-
-        require_device(memory)
-        from minisig.backends.cupy import CupyBackend
-
-        return CupyBackend(dtype)
-    from minisig.backends.numpy import NumpyBackend
-
-    return NumpyBackend(dtype)
+    backend = BACKENDS[name](dtype, memory)
+    if not isinstance(backend, Backend):
+        kind = type(backend).__name__
+        raise MinisigError(f"backend '{name}': expected an instance of minisig.backends.Backend, got {kind}")
+    return backend
 
 
 __all__ = ["BACKENDS", "DTYPES", "Array", "Backend", "get_backend"]

@@ -117,6 +117,12 @@ def _inits() -> list[str]:
     return list(INITIALIZERS)
 
 
+def _backends() -> list[str]:
+    from minisig.backends import BACKENDS
+
+    return list(BACKENDS)
+
+
 def _models() -> list[str]:
     from minisig.training.build import MODELS
 
@@ -139,7 +145,7 @@ DATA = (
     ),
     click.option(
         "--backend",
-        shell_complete=one_of(lambda: ("numpy", "cupy")),
+        shell_complete=one_of(_backends),
         help="numpy, or cupy for a GPU.  [default: numpy]",
     ),
     click.option(
