@@ -152,6 +152,20 @@ class Backend:
         p[rows, labels] -= 1.0
         return losses, p / len(z)
 
+    def sigmoid_cross_entropy(self, z: Array, targets: Array) -> tuple[Array, Array]:
+        """Loss of every row, (B,), and the gradient of their mean with respect to z, (B, C), for targets t in [0, 1].
+
+        Of a row Σ −t ln g(z) − (1 − t) ln(1 − g(z)) = Σ max(z, 0) − z t + ln(1 + e^−|z|), over its C outputs.
+        """
+        positive = self.xp.where(z.real > 0, z, 0)
+        terms = positive - z * targets + self.xp.log1p(self.xp.exp(z - 2 * positive))  # z − 2 max(z, 0) = −|z|
+        return terms.sum(axis=1), (self.sigmoid(z) - targets) / len(z)
+
+    def squared_error(self, z: Array, targets: Array) -> tuple[Array, Array]:
+        """Loss of every row, the mean of (z − t)² over its C outputs, and the gradient of their mean, (B, C)."""
+        error = z - targets
+        return (error * error).mean(axis=1), error * (2.0 / error.size)
+
     def adam(
         self,
         W: Array,
@@ -163,8 +177,9 @@ class Backend:
         beta2: float,
         epsilon: float,
         scale: float | Array,
+        decay: float = 0.0,
     ) -> None:
-        """g ← scale g,  m ← β₁m + g,  v ← β₂v + g²,  W ← W − step · m / (√v + ε), in place.
+        """g ← scale g,  m ← β₁m + g,  v ← β₂v + g²,  W ← (1 − decay) W − step · m / (√v + ε), in place.
 
         g may be used as scratch space.
         """
@@ -173,7 +188,21 @@ class Backend:
         m += g
         v *= beta2
         v += g * g
+        if decay:
+            W *= 1.0 - decay
         W -= step * m / (self.xp.sqrt(v) + epsilon)
+
+    def rmsprop(
+        self, W: Array, v: Array, g: Array, step: float, rho: float, epsilon: float, scale: float | Array
+    ) -> None:
+        """g ← scale g,  v ← ρ v + (1 − ρ) g²,  W ← W − step · g / (√v + ε), in place.
+
+        g may be used as scratch space.
+        """
+        g = scale * g
+        v *= rho
+        v += (1.0 - rho) * g * g
+        W -= step * g / (self.xp.sqrt(v) + epsilon)
 
     def bilinear(self, images: Array, at: Array, outside: float) -> Array:
         """(B, h′, w′) from images (B, h, w): pixel (i, j) of image b shows it at (row, column) at[:, i, b, j].

@@ -187,6 +187,7 @@ class NumpyBackend(Backend):
         beta2: float,
         epsilon: float,
         scale: float,
+        decay: float = 0.0,
     ) -> None:
         whole = [_flat(a) for a in (W, m, v, g)]
         for some in _pieces(W.size):
@@ -201,6 +202,24 @@ class NumpyBackend(Backend):
             np.sqrt(v, out=g)
             g += epsilon
             np.divide(m, g, out=g)
+            g *= step
+            if decay:
+                W *= 1.0 - decay
+            W -= g
+
+    def rmsprop(self, W: Array, v: Array, g: Array, step: float, rho: float, epsilon: float, scale: float) -> None:
+        whole = [_flat(a) for a in (W, v, g)]
+        for some in _pieces(W.size):
+            W, v, g = (a[some] for a in whole)
+            if scale != 1.0:
+                g *= scale
+            root = np.square(g)
+            root *= 1.0 - rho
+            v *= rho
+            v += root
+            np.sqrt(v, out=root)
+            root += epsilon
+            g /= root
             g *= step
             W -= g
 

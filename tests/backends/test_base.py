@@ -100,11 +100,24 @@ def softmax_cross_entropy(backend, draw):
     )
 
 
+def sigmoid_cross_entropy(backend, draw):
+    targets = np.abs(np.tanh(draw(B, 7)))
+    found = (backend.sigmoid_cross_entropy(size * draw(B, 7), targets) for size in (4, 1e4))
+    return [array for both in found for array in both]
+
+
 def adam(backend, draw):
     W, m, v = draw(B, N), draw(B, N), np.square(draw(B, N))
-    for scale in (1.0, 0.3):
-        backend.adam(W, m, v, draw(B, N), 0.1, 0.9, 0.99, 1e-3, scale)
+    for scale, *decay in ((1.0,), (0.3, 0.0), (0.3, 0.1)):
+        backend.adam(W, m, v, draw(B, N), 0.1, 0.9, 0.99, 1e-3, scale, *decay)
     return W, m, v
+
+
+def rmsprop(backend, draw):
+    W, v = draw(B, N), np.square(draw(B, N))
+    for scale in (1.0, 0.3):
+        backend.rmsprop(W, v, draw(B, N), 0.1, 0.9, 1e-3, scale)
+    return W, v
 
 
 def bilinear(backend, draw):
@@ -136,7 +149,10 @@ CASES = {
     "lstm_slopes": lstm_slopes,
     "lstm_gates_backward": lstm_gates_backward,
     "softmax_cross_entropy": softmax_cross_entropy,
+    "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "squared_error": lambda backend, draw: backend.squared_error(draw(B, 7), draw(B, 7)),
     "adam": adam,
+    "rmsprop": rmsprop,
     "bilinear": bilinear,
     "scatter_add": added(lambda backend, into, values: backend.scatter_add(into, ROWS, values), (9, N), (5, N)),
 }
