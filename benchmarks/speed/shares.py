@@ -19,12 +19,12 @@ from benchmarks.speed.workloads import WORKLOADS, Case, build
 KINDS = {
     "products": ("gemm", "matmul", "affine"),
     "activations": ("sigmoid", "sigmoid_backward", "lstm_gates", "lstm_slopes", "lstm_gates_backward"),
-    "softmax": ("softmax_cross_entropy",),
+    "softmax": ("softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error"),
     "sums and norms": (
         *("row_sum", "add_row_sum", "scatter_add", "norm", "gram_norm", "rows_norm", "clip_factor"),
         "within",
     ),
-    "updates": ("add", "adam"),
+    "updates": ("add", "adam", "rmsprop"),
 }
 BETWEEN = "between"
 
@@ -59,7 +59,8 @@ def measure(steps: int) -> dict[str, dict[str, float]]:
 
 def shares(case: Case, steps: int) -> dict[str, float]:
     """The median share of each kind over so many steps."""
-    case.net.backend = watched = Watched(case.net.backend)
+    watched: Any = Watched(case.net.backend)
+    case.net.backend = watched
     step = step_of(case)
     found: dict[str, list[float]] = {kind: [] for kind in (*KINDS, BETWEEN)}
     for _ in range(WARM_UP):

@@ -5,14 +5,13 @@ products are cuBLAS's, which accumulates like BLAS. Nothing in a training step w
 the factor of clipping stay there as arrays of no axes, and cuBLAS takes its α from one.
 """
 
-from types import ModuleType
 from typing import Any
 
 import cupy as cp
 import numpy as np
 from cupy import cublas
 
-from minisig.backends import Array
+from minisig.backends.base import Array, Backend
 from minisig.errors import UsageError
 
 _sigmoid = cp.ElementwiseKernel("T z", "T y", "y = T(0.5) * (tanh(T(0.5) * z) + T(1))", "minisig_sigmoid")
@@ -83,6 +82,29 @@ _adam = cp.ElementwiseKernel(
     "minisig_adam",
 )
 
+_adam_with_decay = cp.ElementwiseKernel(
+    "T gradient, T scale, T step, T beta1, T beta2, T epsilon, T decay",
+    "T W, T m, T v",
+    """
+    const T g = scale * gradient;
+    m = beta1 * m + g;
+    v = beta2 * v + g * g;
+    W = (T(1) - decay) * W - step * m / (sqrt(v) + epsilon);
+    """,
+    "minisig_adam_with_decay",
+)
+
+_rmsprop = cp.ElementwiseKernel(
+    "T gradient, T scale, T step, T rho, T epsilon",
+    "T W, T v",
+    """
+    const T g = scale * gradient;
+    v = rho * v + (T(1) - rho) * g * g;
+    W -= step * g / (sqrt(v) + epsilon);
+    """,
+    "minisig_rmsprop",
+)
+
 _norm = cp.ReductionKernel("T x", "float64 y", "(double)x * (double)x", "a + b", "y = sqrt(a)", "0", "minisig_norm")
 
 # Squares of float32 fit into float64, those of float64 may not.
@@ -121,7 +143,7 @@ _bilinear = cp.ElementwiseKernel(
     "minisig_bilinear",
 )
 
-THREADS = 128  # of a block, which has one row of the softmax
+THREADS = 128  # of a block, which has one row of a loss
 
 _SOFTMAX = r"""
 template <typename T>
@@ -163,6 +185,40 @@ extern "C" __global__ void minisig_softmax_%(T)s(
 }
 """
 
+# A row's loss is the sum of its terms, one for each output x and its target t.
+_TERMS = r"""
+extern "C" __global__ void minisig_%(name)s_%(T)s(
+    const %(T)s* z, const %(T)s* targets, %(T)s* losses, %(T)s* dz, const int rows, const int outputs) {
+    typedef %(T)s T;
+    __shared__ T shared[%(threads)d];
+    const int me = threadIdx.x;
+    const long long start = (long long)blockIdx.x * outputs;
+    T total = 0;
+    for (long long at = start + me; at < start + outputs; at += %(threads)d) {
+        const T x = z[at], t = targets[at];
+        %(term)s
+    }
+    shared[me] = total;
+    for (int half = %(threads)d / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (me < half) shared[me] += shared[me + half];
+    }
+    if (me == 0) losses[blockIdx.x] = shared[0];
+}
+"""
+
+_SIGMOID_TERM = """
+        const T e = exp(x > T(0) ? -x : x);
+        total += (x > T(0) ? x : T(0)) - x * t + log1p(e);
+        dz[at] = (T(0.5) * (tanh(T(0.5) * x) + T(1)) - t) / rows;
+"""
+
+_SQUARED_TERM = """
+        const T error = x - t;
+        total += error * error / outputs;
+        dz[at] = T(2) * error / rows / outputs;
+"""
+
 C_NAMES = {"f": "float", "d": "double"}
 
 _softmax = {
@@ -170,12 +226,22 @@ _softmax = {
 }
 
 
-class CupyBackend:
-    xp: ModuleType = cp
-    images_at_a_time = 2**30
+def _row_losses(name: str, term: str) -> dict[str, Any]:
+    return {
+        char: cp.RawKernel(_TERMS % {"threads": THREADS, "T": T, "name": name, "term": term}, f"minisig_{name}_{T}")
+        for char, T in C_NAMES.items()
+    }
+
+
+_sigmoid_losses = _row_losses("sigmoid_losses", _SIGMOID_TERM)
+_squared_losses = _row_losses("squared_losses", _SQUARED_TERM)
+
+
+class CupyBackend(Backend):
+    xp = cp
 
     def __init__(self, dtype: str = "float32") -> None:
-        self.dtype = np.dtype(dtype)
+        super().__init__(dtype)
         self.ones: dict[tuple[int, str], Array] = {}
         self.factors: dict[tuple[float, str], Array] = {}
 
@@ -222,17 +288,8 @@ class CupyBackend:
         x, dz = _scaled(x, x_size), _scaled(dz, dz_size)
         return x_size * dz_size * _gram_norm(self.matmul(x, x.T), self.matmul(dz, dz.T))
 
-    def rows_norm(self, rows: Array, values: Array, count: int) -> Array:
-        # The whole table: finding the rows that are there would take a sort, and a wait for its outcome.
-        table = cp.zeros((count, values.shape[1]), dtype=values.dtype)
-        self.scatter_add(table, rows, values)
-        return self.norm(table)
-
     def clip_factor(self, norms: list[Array], most: float) -> Array:
         return _clip_factor(_norm_of_doubles(cp.stack(norms)), most, cp.empty((), dtype=self.dtype))
-
-    def row_sum(self, dz: Array) -> Array:
-        return dz.sum(axis=0)
 
     def add_row_sum(self, alpha: float | Array, dz: Array, beta: float, into: Array) -> None:
         key = len(dz), dz.dtype.char
@@ -270,6 +327,12 @@ class CupyBackend:
         _softmax[z.dtype.char]((rows,), (THREADS,), arguments)
         return losses, dz
 
+    def sigmoid_cross_entropy(self, z: Array, targets: Array) -> tuple[Array, Array]:
+        return _by_row(_sigmoid_losses, z, targets)
+
+    def squared_error(self, z: Array, targets: Array) -> tuple[Array, Array]:
+        return _by_row(_squared_losses, z, targets)
+
     def adam(
         self,
         W: Array,
@@ -281,8 +344,17 @@ class CupyBackend:
         beta2: float,
         epsilon: float,
         scale: float | Array,
+        decay: float = 0.0,
     ) -> None:
-        _adam(g, scale, step, beta1, beta2, epsilon, W, m, v)
+        if decay:
+            _adam_with_decay(g, scale, step, beta1, beta2, epsilon, decay, W, m, v)
+        else:
+            _adam(g, scale, step, beta1, beta2, epsilon, W, m, v)
+
+    def rmsprop(
+        self, W: Array, v: Array, g: Array, step: float, rho: float, epsilon: float, scale: float | Array
+    ) -> None:
+        _rmsprop(g, scale, step, rho, epsilon, W, v)
 
     def bilinear(self, images: Array, at: Array, outside: float) -> Array:
         B, height, width = images.shape
@@ -290,5 +362,10 @@ class CupyBackend:
         pixels = _bilinear(images, rows, columns, B, at.shape[3], height, width, outside)
         return pixels.transpose(1, 0, 2)
 
-    def scatter_add(self, into: Array, rows: Array, values: Array) -> None:
-        cp.add.at(into, rows, values)
+
+def _by_row(kernels: dict[str, Any], z: Array, targets: Array) -> tuple[Array, Array]:
+    z, targets = cp.ascontiguousarray(z), cp.ascontiguousarray(targets, dtype=z.dtype)  # as the kernels read them
+    rows, outputs = z.shape
+    losses, dz = cp.empty(rows, dtype=z.dtype), cp.empty_like(z)
+    kernels[z.dtype.char]((rows,), (THREADS,), (z, targets, losses, dz, np.int32(rows), np.int32(outputs)))
+    return losses, dz

@@ -9,13 +9,12 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from math import hypot, inf
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 
-from minisig.backends import Array
+from minisig.backends.base import Array, Backend
 from minisig.errors import UsageError
 
 # Complex numbers are here for complex-step differentiation, see diagnostics.gradient_check.
@@ -47,25 +46,12 @@ def _keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 512 * 2**20)
 
 
-class NumpyBackend:
-    xp: ModuleType = np
-    images_at_a_time = 25  # whose intermediate results stay in the cache
+class NumpyBackend(Backend):
+    xp = np
 
     def __init__(self, dtype: str = "float32") -> None:
         _keep_freed_memory()
-        self.dtype = np.dtype(dtype)
-
-    def asarray(self, values: Any) -> Array:
-        return np.asarray(values, dtype=self.dtype, order="C")
-
-    def to_host(self, values: Array) -> Any:
-        return np.asarray(values)
-
-    def within(self, indices: Array, count: int) -> bool:
-        return not indices.size or bool(indices.min() >= 0 and indices.max() < count)
-
-    def floats(self, scalars: list[Array]) -> list[float]:
-        return [float(value) for value in scalars]
+        super().__init__(dtype)
 
     def matmul(self, a: Array, b: Array) -> Array:
         c = _room(a, b)
@@ -201,6 +187,7 @@ class NumpyBackend:
         beta2: float,
         epsilon: float,
         scale: float,
+        decay: float = 0.0,
     ) -> None:
         whole = [_flat(a) for a in (W, m, v, g)]
         for some in _pieces(W.size):
@@ -215,6 +202,24 @@ class NumpyBackend:
             np.sqrt(v, out=g)
             g += epsilon
             np.divide(m, g, out=g)
+            g *= step
+            if decay:
+                W *= 1.0 - decay
+            W -= g
+
+    def rmsprop(self, W: Array, v: Array, g: Array, step: float, rho: float, epsilon: float, scale: float) -> None:
+        whole = [_flat(a) for a in (W, v, g)]
+        for some in _pieces(W.size):
+            W, v, g = (a[some] for a in whole)
+            if scale != 1.0:
+                g *= scale
+            root = np.square(g)
+            root *= 1.0 - rho
+            v *= rho
+            v += root
+            np.sqrt(v, out=root)
+            root += epsilon
+            g /= root
             g *= step
             W -= g
 

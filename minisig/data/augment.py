@@ -25,6 +25,7 @@ from minisig.data.dataset import Batch, Batches
 from minisig.seeds import stream
 
 MIDDLE = 127.5  # of a byte; the noise is drawn as bytes, of which a field averages hundreds, faster than as floats
+IN_CACHE = 25  # images, whose intermediate results stay in that of the CPU; a device takes all at once
 
 
 class Distortion:
@@ -63,8 +64,9 @@ class Distortion:
         """The images (B, height · width), distorted as drawn."""
         distorted = self.backend.xp.empty_like(images)
         A = self.backend.asarray(A)
-        for start in range(0, len(images), self.backend.images_at_a_time):
-            some = slice(start, start + self.backend.images_at_a_time)
+        size = IN_CACHE if isinstance(images, np.ndarray) else max(1, len(images))
+        for start in range(0, len(images), size):
+            some = slice(start, start + size)
             self._apply(images[some], noise[:, :, some], A[:, :, some], distorted[some])
         return distorted
 

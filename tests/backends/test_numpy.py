@@ -146,6 +146,49 @@ def test_softmax_cross_entropy_survives_enormous_logits(backend):
     np.testing.assert_array_equal(dz, [[0.0, 0.0], [0.5, -0.5]])
 
 
+def test_sigmoid_cross_entropy_and_its_gradient(backend):
+    rng = np.random.default_rng(5)
+    z, t = 4 * draw(rng, (6, 3), backend.dtype), rng.uniform(0, 1, (6, 3)).astype(backend.dtype)
+    t[0], t[1] = 0, 1
+    losses, dz = backend.sigmoid_cross_entropy(z, t)
+    g, one_minus_g = expit(z.astype(float)), expit(-z.astype(float))
+    naive = -(t * np.log(g) + (1 - t) * np.log(one_minus_g)).sum(axis=1)
+    np.testing.assert_allclose(losses, naive, atol=tolerance(backend, 100))
+    np.testing.assert_allclose(dz, (g - t) / 6, atol=tolerance(backend, 4))
+    assert losses.dtype == dz.dtype == backend.dtype
+
+
+def test_sigmoid_cross_entropy_survives_enormous_logits(backend):
+    z, t = backend.asarray([[1e4, -1e4], [1e4, -1e4]]), backend.asarray([[1, 0], [0, 1]])
+    losses, dz = backend.sigmoid_cross_entropy(z, t)
+    np.testing.assert_array_equal(losses, [0, 2e4])
+    np.testing.assert_array_equal(dz, [[0, 0], [0.5, -0.5]])
+
+
+def test_squared_error_and_its_gradient(backend):
+    rng = np.random.default_rng(6)
+    z, t = draw(rng, (6, 3), backend.dtype), draw(rng, (6, 3), backend.dtype)
+    losses, dz = backend.squared_error(z, t)
+    naive = [sum((z[i, j] - t[i, j]) ** 2 for j in range(3)) / 3 for i in range(6)]
+    np.testing.assert_allclose(losses, naive, rtol=tolerance(backend, 10))
+    np.testing.assert_allclose(dz, 2 * (z - t) / 18, rtol=tolerance(backend, 4))
+    assert losses.dtype == dz.dtype == backend.dtype
+
+
+@pytest.mark.parametrize("loss", ["sigmoid_cross_entropy", "squared_error"])
+@pytest.mark.parametrize("z", [-800.0, -3.0, -1e-3, 0.0, 0.7, 40.0, 800.0])
+def test_a_losss_gradient_is_that_of_the_complex_step(loss, z):
+    """Of the mean over the rows, on either side of the branch that max(z, 0) is."""
+    z, t = np.array([[z, 0.3], [0.1, -z]]), np.array([[0.25, 1.0], [0.0, 0.6]])
+    right = getattr(NumpyBackend("float64"), loss)(z, t)[1]
+    for i, j in np.ndindex(2, 2):
+        stepped = z.astype(complex)
+        stepped[i, j] += 1e-30j
+        losses, _ = getattr(NumpyBackend("complex128"), loss)(stepped, t)
+        # At z = 0 the branches meet, and the loss is their common continuation.
+        assert losses.mean().imag / 1e-30 == pytest.approx(right[i, j], rel=1e-12, abs=1e-15)
+
+
 def test_scatter_add_counts_repeated_rows_every_time(backend):
     into = backend.asarray(np.zeros((4, 2)))
     backend.scatter_add(into, np.array([1, 3, 1]), backend.asarray([[1, 2], [3, 4], [5, 6]]))
@@ -209,6 +252,28 @@ def test_adam_of_more_than_one_piece(backend):
     expected = W - 0.1 * m1 / (np.sqrt(v1) + 1e-3)
     backend.adam(W, m, v, g, 0.1, 0.9, 0.99, 1e-3, 0.5)
     for found, right in ((W, expected), (m, m1), (v, v1)):
+        np.testing.assert_allclose(found, right, rtol=tolerance(backend, 50), atol=tolerance(backend, 50))
+
+
+def test_adam_takes_off_a_share_of_the_weights_before_its_step(backend):
+    rng = np.random.default_rng(7)
+    W, m, v, g = (np.abs(draw(rng, 70_000, backend.dtype)) for _ in range(4))
+    decayed, plain = (backend.dtype.type(0.75) * W, m.copy(), v.copy()), (W, m, v)
+    backend.adam(*plain, g.copy(), 0.1, 0.9, 0.99, 1e-3, 0.5, 0.25)
+    backend.adam(*decayed, g.copy(), 0.1, 0.9, 0.99, 1e-3, 0.5)
+    for found, right in zip(plain, decayed, strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_rmsprop_of_more_than_one_piece(backend, scale):
+    rng = np.random.default_rng(7)
+    W, g = (draw(rng, 70_000, backend.dtype) for _ in range(2))
+    v = draw(rng, 70_000, backend.dtype) ** 2
+    v1 = 0.9 * v + 0.1 * (scale * g) ** 2
+    expected = W - 0.01 * scale * g / (np.sqrt(v1) + 1e-3)
+    backend.rmsprop(W, v, g, 0.01, 0.9, 1e-3, scale)
+    for found, right in ((W, expected), (v, v1)):
         np.testing.assert_allclose(found, right, rtol=tolerance(backend, 50), atol=tolerance(backend, 50))
 
 

@@ -195,7 +195,70 @@ def test_softmax_cross_entropy_takes_views(gpu, cpu, dtype):
     close(dz, right_dz, dtype, terms=4)
 
 
+@pytest.mark.parametrize("loss", ["sigmoid_cross_entropy", "squared_error"])
+@pytest.mark.parametrize("rows", [1, 2, 37])
+@pytest.mark.parametrize("outputs", [1, 3, 127, 128, 129, 1000])
+def test_losses_of_outputs_with_targets(gpu, cpu, dtype, loss, rows, outputs, counting):
+    z, targets = draw(dtype, rows, outputs, scale=4), np.abs(np.tanh(draw(dtype, rows, outputs, seed=1)))
+    given = on_device(z, targets)
+    with counting() as counts:
+        losses, dz = getattr(gpu, loss)(*given)
+    right_losses, right_dz = getattr(cpu, loss)(z, targets)
+    assert losses.shape == (rows,)
+    close(losses, right_losses, dtype, terms=outputs, scale=10)
+    close(dz, right_dz, dtype, scale=1 / rows)
+    assert sum(counts.launches.values()) == 1
+
+
+def test_sigmoid_cross_entropy_of_enormous_logits(gpu, dtype):
+    z, targets = gpu.asarray([[1e4, -1e4], [1e4, -1e4]]), gpu.asarray([[1, 0], [0, 1]])
+    losses, dz = gpu.sigmoid_cross_entropy(z, targets)
+    close(losses, [0.0, 2e4], dtype)
+    close(dz, [[0.0, 0.0], [0.5, -0.5]], dtype)
+
+
+@pytest.mark.parametrize("loss", ["sigmoid_cross_entropy", "squared_error"])
+def test_a_loss_of_nan_is_nan(gpu, loss):
+    losses, dz = getattr(gpu, loss)(gpu.asarray([[0.0, np.nan], [0.0, 1.0]]), gpu.asarray(np.zeros((2, 2))))
+    assert cupy.isnan(losses).get().tolist() == [True, False]
+    assert cupy.isnan(dz).any(axis=1).get().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("loss", ["sigmoid_cross_entropy", "squared_error"])
+def test_losses_of_outputs_take_views(gpu, cpu, dtype, loss):
+    z, targets = draw(dtype, 6, 8), np.abs(np.tanh(draw(dtype, 4, 6, seed=1)))
+    losses, dz = getattr(gpu, loss)(on_device(z)[:, ::2], on_device(targets).T)
+    right_losses, right_dz = getattr(cpu, loss)(z[:, ::2], targets.T)
+    close(losses, right_losses, dtype, terms=4)
+    close(dz, right_dz, dtype)
+
+
 # -------------------------------------------------------------------------------------------------------- the others
+
+
+@pytest.mark.parametrize("decay", [0.1, 0.0])
+def test_adam_with_decay(gpu, cpu, dtype, decay, counting):
+    W, m, g = (draw(dtype, 5, 4, seed=seed) for seed in range(3))
+    v = np.square(draw(dtype, 5, 4, seed=3))
+    found, gradient = on_device(W, m, v), on_device(g)
+    with counting() as counts:
+        gpu.adam(*found, gradient, 0.01, 0.9, 0.999, 1e-8, 0.3, decay)
+    cpu.adam(W, m, v, g, 0.01, 0.9, 0.999, 1e-8, 0.3, decay)
+    for mine, right in zip(found, (W, m, v), strict=True):
+        close(mine, right, dtype, terms=4)
+    assert counts.launches == {"minisig_adam_with_decay" if decay else "minisig_adam": 1}
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3, "on the device"])
+def test_rmsprop(gpu, cpu, dtype, scale):
+    W, g, v = draw(dtype, 5, 4), draw(dtype, 5, 4, seed=1), np.square(draw(dtype, 5, 4, seed=2))
+    factor = cupy.array(0.3, dtype) if scale == "on the device" else scale
+    found = on_device(W, v)
+    for step in (0.01, 0.02):
+        gpu.rmsprop(*found, on_device(g), step, 0.9, 1e-3, factor)
+        cpu.rmsprop(W, v, g.copy(), step, 0.9, 1e-3, 0.3 if scale == "on the device" else scale)
+    for mine, right in zip(found, (W, v), strict=True):
+        close(mine, right, dtype, terms=4)
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.3, "on the device"])

@@ -90,7 +90,8 @@ def test_no_kernel_is_forgotten(programs):
     assert len(KERNELS) >= 11
     for name in ("minisig_sigmoid", "minisig_lstm", "minisig_adam", "minisig_norm", "minisig_bilinear"):
         assert {f"{name} float", f"{name} double"} <= programs.keys()
-    assert {"minisig_softmax_float float", "minisig_softmax_double double"} <= programs.keys()
+    for name in ("minisig_softmax", "minisig_sigmoid_losses", "minisig_squared_losses"):
+        assert {f"{name}_float float", f"{name}_double double"} <= programs.keys()
 
 
 @pytest.mark.parametrize("arch", architectures())
