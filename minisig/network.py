@@ -14,9 +14,9 @@ from minisig.backends import Array, Backend, get_backend
 from minisig.checks import checked_inputs, checked_layers, require_fit, require_gradients
 from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
-from minisig.initializers import Account, Inputs, RecurrentOptions, initialize, initialize_recurrent
+from minisig.initializers import Account, Inputs, initialize, initialize_recurrent
 from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
-from minisig.losses import Loss, SoftmaxCrossEntropy
+from minisig.losses import LOSSES, Loss, SoftmaxCrossEntropy
 from minisig.trace import Arrays, Trace
 
 States = dict[str, Any]  # of recurrent layers, by their names
@@ -161,10 +161,12 @@ def mlp(
     x: Any = None,
     activation: str = "sigmoid",
     dropout: float = 0.0,
+    loss: str | Loss = "softmax-cross-entropy",
     backend: str | Backend = "numpy",
     dtype: str = "float32",
+    **settings: Any,
 ) -> Network:
-    """A multilayer perceptron sizes[0] → … → sizes[-1], with a softmax on its last layer's logits.
+    """A multilayer perceptron sizes[0] → … → sizes[-1] under a loss, a name in LOSSES or one of your own.
 
     x (N, sizes[0]) are training inputs from which the initialization takes means and variances; without them it
     assumes 0 and 1. Dropout, if any, acts on the hidden activities. `dtype` is for a backend that is asked for by its
@@ -178,7 +180,7 @@ def mlp(
     backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
     Activation = ACTIVATIONS[activation]
     inputs = None if x is None else Inputs.measured(x)
-    weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, Activation())
+    weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, Activation(), **settings)
     layers: list[tuple[str, Layer]] = []
     for i, (W, b) in enumerate(weights):
         own = (backend.asarray(w).copy() for w in (W, b))  # and not what an initializer may have kept
@@ -187,7 +189,10 @@ def mlp(
             layers.append((f"{activation.replace('-', '_')}{i}", Activation()))
             if dropout:
                 layers.append((f"dropout{i}", Dropout(dropout)))
-    return Network(layers, backend, account)
+    if isinstance(loss, str):
+        require_known("loss", loss, LOSSES)
+        loss = LOSSES[loss]()
+    return Network(layers, backend, account, loss)
 
 
 def recurrent(
@@ -200,24 +205,24 @@ def recurrent(
     tokens: Any = None,
     frequencies: Any = None,
     dropout: float = 0.0,
-    options: RecurrentOptions | None = None,
     backend: str | Backend = "numpy",
     dtype: str = "float32",
+    **settings: Any,
 ) -> Network:
     """Tokens → embedding → recurrent layers of these sizes → logits over the vocabulary (paper, figure 9).
 
-    `model` is "rnn" (sigmoids) or "lstm". tokens (T, B) are a batch of training data, on which the initialization is
-    tried; frequencies (vocabulary,) are how often each token comes, by default in that batch. Without either all are
-    taken as equally frequent. Dropout acts on the non-recurrent connections.
+    `model` is "rnn" (sigmoids), "lstm", "gru" or another of CELLS. tokens (T, B) are a batch of training data, on which
+    the initialization is tried; frequencies (vocabulary,) are how often each token comes, by default in that batch.
+    Without either all are taken as equally frequent. Dropout acts on the non-recurrent connections. The settings are
+    those of the initializer, such as radius=4.5, and of the cell, such as forget_bias=2.0.
 
     >>> net = recurrent(10, [100])
     >>> sum(w.size for w in net.params.values())
     22110
     """
-    require_known("model", model, CELLS)
     backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
     weights, account = initialize_recurrent(
-        init, model, vocabulary, hidden, np.random.default_rng(rng), tokens, frequencies, options
+        init, model, vocabulary, hidden, np.random.default_rng(rng), tokens, frequencies, **settings
     )
     layers: list[tuple[str, Layer]] = []
     for name, params in weights.items():

@@ -9,7 +9,7 @@ So a part, ours or another project's, declares what can be set about it and nobo
 part that was not chosen is refused.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from math import isfinite
@@ -110,6 +110,11 @@ def _default(field: str, *kinds: type[Settings]) -> Any:
         if known is not None and known.default is not msgspec.NODEFAULT:
             return known.default
     return None
+
+
+def with_settings_of(rows: Iterable[tuple[Any, str]]) -> type[Settings]:
+    """The settings of these rows, each a part and the attribute that holds its class of settings, and no others."""
+    return _merged(Settings, tuple(own for row, attribute in rows if (own := getattr(row, attribute, None))))
 
 
 @lru_cache(maxsize=256)

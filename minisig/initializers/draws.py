@@ -1,21 +1,36 @@
 """Random matrices W (n, m), a column for each neuron, and the initializations that take them as they are."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights
+from minisig.activations import Activation
+from minisig.initializers.inputs import Inputs, Matrix, Started, Target, Weights
 
 Draw = Callable[[int, int, Generator], Matrix]
 
 
-def zero_bias(
-    sizes: Sequence[int], rngs: Sequence[Generator], inputs: Inputs, activation: Activation, *, draw: Draw
-) -> tuple[Weights, Target]:
-    """Weights from `draw`, biases zero, whatever the data and the activation."""
-    shapes = zip(sizes[:-1], sizes[1:], rngs, strict=True)
-    return [(draw(n, m, rng), np.zeros(m)) for n, m, rng in shapes], Target()
+class Drawn:
+    """Weights from `draw`, whatever the data and the activation; biases zero, or what a cell has for its own."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+
+    def __call__(
+        self, sizes: Sequence[int], rngs: Sequence[Generator], inputs: Inputs, activation: Activation
+    ) -> tuple[Weights, Target]:
+        shapes = zip(sizes[:-1], sizes[1:], rngs, strict=True)
+        return [(self.draw(n, m, rng), np.zeros(m)) for n, m, rng in shapes], Target()
+
+    def cell(self, cell: Any, inputs: Inputs, H: int, rngs: Sequence[Generator]) -> Started:
+        """Gate by gate."""
+        Wx, Wh = (
+            np.concatenate([self.draw(n, H, rng) for _ in range(cell.gates)], axis=1)
+            for n, rng in zip((len(inputs.mean), H), rngs, strict=True)
+        )
+        return Started({"Wx": Wx, "Wh": Wh})
 
 
 def uniform(n: int, m: int, rng: Generator, limit: float = 1.0) -> Matrix:

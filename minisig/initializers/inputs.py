@@ -1,47 +1,21 @@
-"""What an initializer is told (the inputs' means and variances, a sample, the activation) and what it aims at."""
+"""What an initializer is told of the inputs (their means and variances, a sample) and what it aims at."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Protocol
+from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from minisig.errors import UsageError, one_line
 
 Matrix = NDArray[np.float64]
 
 Weights = list[tuple[Matrix, Matrix]]  # (W, b) of every layer, W (n, m) and b (m,)
+Params = dict[str, Matrix]  # of a recurrent layer, {"Wx": …, "Wh": …, "b": …}
 
 SAMPLE = 1000  # rows kept for lsuv and for the account; statistics are of all rows
-
-
-class Activation(Protocol):
-    """y = centre + scale · (g(slope · z) − ½), the form of the sigmoid and of the scaled tanh."""
-
-    @property
-    def slope(self) -> float: ...
-
-    @property
-    def scale(self) -> float: ...
-
-    @property
-    def centre(self) -> float: ...
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """An activation of that form by its three numbers."""
-
-    slope: float
-    scale: float
-    centre: float
-
-
-SIGMOID = Logistic(slope=1.0, scale=1.0, centre=0.5)
-TANH = Logistic(slope=2.0, scale=2.0, centre=0.0)
 
 
 @dataclass(frozen=True)
@@ -63,16 +37,12 @@ def checked_sizes(sizes: Iterable[int]) -> list[int]:
     return found
 
 
-def activate(z: Matrix, activation: Activation) -> Matrix:
-    g: Matrix = expit(activation.slope * z)
-    return activation.centre + activation.scale * (g - 0.5)
-
-
 @dataclass(frozen=True)
 class Inputs:
     mean: Matrix  # (n,)
     variance: Matrix  # (n,)
-    sample: Matrix | None = None  # (N, n)
+    sample: Matrix | None = None  # (N, n), or (T, B, n) of a recurrent layer
+    table: Matrix | None = None  # (V, n): the rows of an embedding, where the inputs are some of them
 
     @classmethod
     def measured(cls, x: NDArray[np.floating]) -> "Inputs":
@@ -108,3 +78,12 @@ class Inputs:
         if self.sample is None:
             raise UsageError(f"{init} scales the logits of a data batch: pass one, for example mlp(…, x=x_train)")
         return self.sample
+
+
+@dataclass(frozen=True)
+class Started:
+    """What an initializer's `cell` makes of a recurrent layer."""
+
+    params: Params  # Wx (n, m) and Wh (H, m), m = H for every gate; b (m,) too, or the cell has its own
+    target: Target = Target()
+    activations: Optional["Inputs"] = None  # what a layer above will see by theory; None to measure it

@@ -13,32 +13,38 @@ from numpy.random import Generator
 
 from minisig.activations import Sigmoid
 from minisig.backends import get_backend
-from minisig.errors import MinisigError, UsageError
+from minisig.errors import MinisigError, UsageError, require_known
 from minisig.gradients import rows
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import uniform
 from minisig.initializers.inputs import SAMPLE, Inputs, Matrix, Params, Started, Target, checked_sizes
+from minisig.initializers.table import INITIALIZERS, starts
+from minisig.layers import CELLS
+from minisig.settings import brought, checked, with_settings_of
 
 OUTPUT = Sigmoid()  # the output layer's logits are put where those of sigmoids are best
 
 
 def initialize_recurrent(
     init: str,
-    initializer: Any,
-    name: str,
-    cell: Any,
+    model: str,
     vocabulary: int,
     hidden: Sequence[int],
     rng: Generator,
     tokens: Any = None,
     frequencies: Any = None,
-    own: dict[str, Any] | None = None,
-    biases: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> tuple[dict[str, Params], Account]:
-    """Parameters by layer name, "embedding", "rnn0", …, "dense", and their account; see network.recurrent.
-
-    `own` are the settings of the initializer, `biases` those of the cell.
-    """
+    """Parameters by layer name, "embedding", "rnn0", …, "dense", and their account; see network.recurrent."""
+    require_known("model", model, CELLS)
+    require_known("init", init, INITIALIZERS)
+    cell, initializer = CELLS[model], INITIALIZERS[init]
+    if not starts(initializer, cell):
+        others = [name for name, row in INITIALIZERS.items() if starts(row, cell)]
+        raise UsageError(f"{init} does not initialize a {model}; choose from: {', '.join(others)}")
+    parts = ((initializer, "CellSettings"), (cell, "Settings"))
+    chosen = checked(settings, with_settings_of(parts))
+    own, biases = (brought(part, chosen, attribute) for part, attribute in parts)
     hidden = checked_sizes(hidden)
     (vocabulary,) = checked_sizes([vocabulary])
     if vocabulary < 2:
@@ -52,24 +58,34 @@ def initialize_recurrent(
     inputs = Inputs(p @ E, p @ (E - p @ E) ** 2, E[sample], table=E)
     weights: dict[str, Params] = {"embedding": {"E": E}}
     account = []
-    backend = get_backend("numpy", "float64")
     for i, H in enumerate(hidden):
-        rngs = next(children), next(children)
-        started = initializer.cell(cell, inputs, H, rngs, **(own or {}))
-        if not isinstance(started, Started):
-            raise MinisigError(f"init '{init}': expected a Started from its cell, got {type(started).__name__}")
-        params = cell.completed(started.params, **(biases or {}))
+        started = initializer.cell(cell, inputs, H, (next(children), next(children)), **own)
+        name, params = f"{model}{i}", _checked_params(init, started, cell, len(inputs.mean), H, biases)
         layer = cell(**params)
-        h, cache = layer.forward(inputs.sample, backend)
-        weights[f"{name}{i}"] = params
-        shape = (len(params["Wx"]) + H, params["Wx"].shape[1])
-        account.append(_row(f"{name}{i}", shape, started.target, layer.logits(h, cache)))
+        h, cache = layer.forward(inputs.sample, get_backend("numpy", "float64"))
+        weights[name] = params
+        account.append(_row(name, (len(params["Wx"]) + H, params["Wx"].shape[1]), started.target, layer.logits(h, cache)))
         inputs = replace(started.activations or Inputs.measured(rows(h)), sample=h, table=None)
-    flat = replace(inputs, sample=rows(inputs.sample))
-    [(W, b)], target = initializer([hidden[-1], vocabulary], [next(children)], flat, OUTPUT)
+    x = rows(inputs.sample)
+    [(W, b)], target = initializer([hidden[-1], vocabulary], [next(children)], replace(inputs, sample=x), OUTPUT)
     weights["dense"] = {"W": W, "b": b}
-    account.append(_row("dense", W.shape, target, flat.sample @ W + b))
+    account.append(_row("dense", W.shape, target, x @ W + b))
     return weights, Account(init, f"measured on {sample.shape[0]}×{sample.shape[1]} tokens", account)
+
+
+def _checked_params(init: str, started: Any, cell: Any, n: int, H: int, biases: dict[str, Any]) -> Params:
+    """What an initializer's `cell` gave, which anybody may have written, with the biases it left to the cell."""
+    found = {key: getattr(w, "shape", None) for key, w in started.params.items()} if isinstance(started, Started) else None
+    m = cell.gates * H
+    if found is None or found | {"b": (m,)} != {"Wx": (n, m), "Wh": (H, m), "b": (m,)}:
+        raise MinisigError(
+            f"init '{init}': expected a Started with Wx ({n}, {m}) and Wh ({H}, {m}) from its cell, got "
+            f"{found or type(started).__name__}"
+        )
+    params: Params = cell.completed(started.params, **biases)
+    if not all(np.isfinite(w).all() for w in params.values()):
+        raise MinisigError(f"init '{init}' gave weights or biases that are not finite")
+    return params
 
 
 def _checked_tokens(tokens: Any, vocabulary: int) -> Any:
