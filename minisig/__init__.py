@@ -52,7 +52,7 @@ True
 
 Recurrent networks take tokens (T, B) and give logits (T, B, C):
 
->>> rnn = ms.recurrent(10, [20], init="ortho+ep", options=ms.RecurrentOptions(radius=4.5))
+>>> rnn = ms.recurrent(10, [20], init="ortho+ep", radius=4.5)
 >>> lstm = ms.recurrent(10, [20], model="lstm", init="glorot")
 >>> [type(layer) for layer in rnn.layers.values()] == [ms.Embedding, ms.RNN, ms.Dense]
 True
@@ -107,138 +107,32 @@ True
 unknown init 'lecum'. Did you mean 'lecun'? Choose
 """
 
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from minisig.backends import get_backend
-    from minisig.data import SOURCES, DataConfig, Dataset, Split
-    from minisig.data import load as load_data
-    from minisig.diagnostics.activations import activation_statistics
-    from minisig.diagnostics.bounds import vanishing_bounds
-    from minisig.diagnostics.gradient_check import check_gradients
-    from minisig.diagnostics.inspection import inspect_network
-    from minisig.errors import DataError, Diverged, MinisigError, UsageError
-    from minisig.experiments import EXPERIMENTS, Experiment, configure
-    from minisig.gradients import Evaluated, Outer, Rows, RowSum
-    from minisig.initializers import INITIALIZERS, Inputs, RecurrentOptions, Target, initialize
-    from minisig.layers import LSTM, RNN, Dense, Dropout, Embedding, Layer, ScaledTanh, Sigmoid
-    from minisig.network import Network, mlp, recurrent
-    from minisig.training.build import MODELS
-    from minisig.training.config import Config, NetworkConfig, OptimizerConfig
-    from minisig.training.evaluate import evaluate
-    from minisig.training.loop import Training
-    from minisig.training.restore import restore
-    from minisig.training.run import resume, run
 
-# Where each public name lives. It is imported when first used: `import minisig` alone costs nothing.
-_HOME = {
-    "Config": "training.config",
-    "DataConfig": "data",
-    "DataError": "errors",
-    "Dataset": "data",
-    "Dense": "layers",
-    "Diverged": "errors",
-    "Dropout": "layers",
-    "EXPERIMENTS": "experiments",
-    "Embedding": "layers",
-    "Evaluated": "gradients",
-    "Experiment": "experiments",
-    "INITIALIZERS": "initializers",
-    "Inputs": "initializers",
-    "LSTM": "layers",
-    "Layer": "layers",
-    "MODELS": "training.build",
-    "MinisigError": "errors",
-    "Network": "network",
-    "NetworkConfig": "training.config",
-    "OptimizerConfig": "training.config",
-    "Outer": "gradients",
-    "RNN": "layers",
-    "RecurrentOptions": "initializers",
-    "RowSum": "gradients",
-    "Rows": "gradients",
-    "SOURCES": "data",
-    "ScaledTanh": "layers",
-    "Sigmoid": "layers",
-    "Split": "data",
-    "Target": "initializers",
-    "Training": "training.loop",
-    "UsageError": "errors",
-    "activation_statistics": "diagnostics.activations",
-    "check_gradients": "diagnostics.gradient_check",
-    "configure": "experiments",
-    "evaluate": "training.evaluate",
-    "get_backend": "backends",
-    "initialize": "initializers",
-    "inspect_network": "diagnostics.inspection",
-    "load_data": "data:load",
-    "mlp": "network",
-    "recurrent": "network",
-    "restore": "training.restore",
-    "resume": "training.run",
-    "run": "training.run",
-    "vanishing_bounds": "diagnostics.bounds",
-}
+@cache
+def _public() -> dict[str, tuple[str, str]]:
+    """The public names, each with its module and its name there: the lines `from … import … as …` of __init__.pyi."""
+    import re
 
-__all__ = [
-    "EXPERIMENTS",
-    "INITIALIZERS",
-    "LSTM",
-    "MODELS",
-    "RNN",
-    "SOURCES",
-    "Config",
-    "DataConfig",
-    "DataError",
-    "Dataset",
-    "Dense",
-    "Diverged",
-    "Dropout",
-    "Embedding",
-    "Evaluated",
-    "Experiment",
-    "Inputs",
-    "Layer",
-    "MinisigError",
-    "Network",
-    "NetworkConfig",
-    "OptimizerConfig",
-    "Outer",
-    "RecurrentOptions",
-    "RowSum",
-    "Rows",
-    "ScaledTanh",
-    "Sigmoid",
-    "Split",
-    "Target",
-    "Training",
-    "UsageError",
-    "activation_statistics",
-    "check_gradients",
-    "configure",
-    "evaluate",
-    "get_backend",
-    "initialize",
-    "inspect_network",
-    "load_data",
-    "mlp",
-    "recurrent",
-    "restore",
-    "resume",
-    "run",
-    "vanishing_bounds",
-]
+    stub = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: (home, own) for home, own, name in re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub, re.M)}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    """A public name is imported when it is first used: `import minisig` alone costs nothing."""
+    if name == "__all__":
+        return sorted(_public())
+    if name.startswith("__") or name not in _public():
         raise AttributeError(f"module 'minisig' has no attribute '{name}'")
-    module, _, attribute = _HOME[name].partition(":")
-    return getattr(import_module(f"minisig.{module}"), attribute or name)
+    home, own = _public()[name]
+    return getattr(import_module(home), own)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(_public())

@@ -10,7 +10,7 @@ from minisig.backends import Array
 from minisig.data import Dataset, Split
 from minisig.data.scaling import Scaling
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.config import Config
 from minisig.training.loop import Training, make_optimizer
 
@@ -38,7 +38,8 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Sigmoids in each hidden layer, input first.
     init : str
         A name in `minisig.INITIALIZERS`: "random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun", …
-    optimizer : {"momentum", "adam"}
+    optimizer : str
+        A name in `minisig.OPTIMIZERS`: "momentum", "sgd", "adam", "adamw", "rmsprop", …
     learning_rate : float
     batch_size : int
         Examples in an update; the whole data if there are fewer.
@@ -160,7 +161,7 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         config = self._config(X.dtype.name, 1, 1)
         everything = Split(self.scale(X), np.zeros(len(X), dtype=np.int64))
         self.network_ = build_network(config, self._dataset(everything, everything))
-        self._optimizer = make_optimizer(config.optimizer)
+        self._optimizer = make_optimizer(config)
         self.n_iter_ = 0
         self.loss_curve_: list[float] = []
         self.gradient_norms_: dict[str, list[float]] = {}
@@ -171,8 +172,7 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Without data held out the training data are looked at once, in the end: the last weights are the best.
         every = per_pass if valid else passes * per_pass
         config = self._config(self.network_.backend.dtype.name, passes * per_pass, every)
-        training = Training(self.network_, self._dataset(train, valid or train), config)
-        training.optimizer = self._optimizer
+        training = Training(self.network_, self._dataset(train, valid or train), config, self._optimizer)
         records = []
         for record in training:
             records.append(record)

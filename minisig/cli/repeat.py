@@ -59,7 +59,11 @@ def _given(config: Config) -> dict[str, Any] | None:
         given = {name: value for name, value in own.items() if default.get(name, ...) != value}
         if own["network.model"] != EXPERIMENTS[config.experiment].config.network.model:
             given |= model
-        return given if configure(config.experiment, given) == config else None
+        without = {name: value for name, value in given.items() if name != "data.source"}  # which the path tells
+        for shorter in (without, given):
+            if configure(config.experiment, shorter) == config:
+                return shorter
+        return None
     except UsageError:
         return None
 

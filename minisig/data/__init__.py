@@ -7,72 +7,18 @@ mnist.py        the real thing, from IDX files
 copy_memory.py  three symbols to be remembered
 text.py         the Penn Treebank, or a folder of text
 files.py        .npz and .csv; scaling.py brings what is in them into [−1, 1]
-sources.py      all of these by name, and config.py, the settings under data
+sources.py      all of these by name; config.py has the settings under data, load.py loads what they say
 augment.py      distorted images, and ahead.py, which makes them beside training
 public.py       where MNIST and the Penn Treebank come from; fetch.py, download.py and archives.py bring them here,
                 folder.py knows where that is, and raw.py reads what nobody vouches for
 """
 
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
-
 from minisig.data.config import DataConfig
-from minisig.data.dataset import PARTS, Batch, Batches, Dataset, Part, Split
+from minisig.data.dataset import Batch, Batches, Dataset, Part, Split
 from minisig.data.files import load_file
+from minisig.data.load import load
 from minisig.data.sequences import Sequences, Text
 from minisig.data.sources import SOURCES, source_for
-from minisig.errors import DataError, MinisigError, UsageError
-from minisig.settings import checked
-
-
-def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
-    """The data set of this name or configuration.
-
-    >>> load("digits").train.x.shape
-    (1197, 64)
-    """
-    config = checked(DataConfig(source=source) if isinstance(source, str) else source, DataConfig, "data.")
-    row = SOURCES[config.source]
-    if getattr(row, "takes_path", config.path is not None) != (config.path is not None):
-        needed = "is read from data.path: give it" if config.path is None else "has data of its own: leave out data.path"
-        raise UsageError(f"the source {config.source} {needed}")
-    data = _checked(row(config, seed), config.source)
-    return data if config.hold_out else _nothing_held_out(data)
-
-
-def _nothing_held_out(data: Dataset) -> Dataset:
-    if not isinstance(data.train, Split):
-        raise UsageError(f"the data of {data.name} are sequences: data.hold_out=false is for vectors")
-    x, y = (np.concatenate([getattr(part, name) for part in (data.train, data.valid)]) for name in ("x", "y"))
-    return replace(data, train=Split(x, y))
-
-
-def _checked(data: Any, source: str) -> Dataset:
-    """What a source gave, which anybody may have written."""
-    if not isinstance(data, Dataset):
-        raise MinisigError(f"data '{source}': expected a Dataset, got {type(data).__name__}")
-    for name in PARTS:
-        part = getattr(data, name)
-        if not isinstance(part, Split):
-            continue
-        if not (isinstance(part.x, np.ndarray) and isinstance(part.y, np.ndarray)):
-            kinds = f"{type(part.x).__name__} and {type(part.y).__name__}"
-            raise DataError(f"data '{source}': expected x and y of {name} as NumPy's arrays, got {kinds}")
-        labels = data.loss == "softmax-cross-entropy"
-        shapes = [(len(part.x),)] if labels else [(len(part.x), data.classes), (len(part.x),)][: 1 + (data.classes == 1)]
-        kinds = "iu" if labels else "fiub"
-        if part.x.ndim != 2 or not len(part.x) or part.y.shape not in shapes or part.y.dtype.kind not in kinds:
-            wanted = "integer labels y (N,)" if labels else f"targets y (N, {data.classes})"
-            raise DataError(
-                f"data '{source}': expected x (N, n) and {wanted} for {name}, got {part.x.shape} and "
-                f"{part.y.dtype} {part.y.shape}"
-            )
-        if labels and not (part.y.min() >= 0 and part.y.max() < data.classes):
-            raise DataError(f"data '{source}': the labels of {name} are not all among 0 … {data.classes - 1}")
-    return data
-
 
 __all__ = [
     "SOURCES",

@@ -120,7 +120,8 @@ class EP:
         else:
             c_x, c_h = (input_rms / slope) ** 2, sigma**2
             if inputs.table is not None:  # every token, however rare, shall move the logits by input_rms
-                variance = inputs.table.var(axis=0)
+                alike = np.full(len(inputs.table), 1 / len(inputs.table))
+                variance = alike @ (inputs.table - alike @ inputs.table) ** 2
         if radius is not None:
             c_h = radius**2 * state.variance[0]
         Wx = on_ellipse(self.draw(len(inputs.mean), H, rngs[0]), variance, c_x)
