@@ -65,7 +65,9 @@ class Backend:
 
     def norm(self, a: Array) -> Array:
         """Euclidean norm of all entries, a scalar on the device; squares neither overflow nor underflow."""
-        largest = self.xp.abs(a).max(initial=0.0)
+        if not a.size:
+            return self.xp.zeros(())
+        largest = self.xp.abs(a).max()
         unit = self.xp.where((largest > 0) & (largest < inf), largest, 1.0)
         return unit * self.xp.sqrt(self.xp.square(a / unit).sum(dtype="float64"))
 
