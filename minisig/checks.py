@@ -9,7 +9,7 @@ from typing import Any
 from minisig.backends import Array, Backend
 from minisig.errors import UsageError, one_line
 from minisig.gradients import Evaluated, Gradient
-from minisig.layers import CELLS, LSTM, Dense, Embedding, Layer
+from minisig.layers import CELLS, GRU, LSTM, Dense, Embedding, Layer
 
 RECURRENT = tuple(CELLS.values())
 WEIGHTED = (Dense, *RECURRENT)  # the first parameter of each has a row for every input
@@ -43,12 +43,15 @@ def _require_numbers(name: str, layer: Layer) -> None:
 
 
 def _require_whole(name: str, layer: Layer) -> None:
-    """Weights (n, m) and biases (m,) that fit together; of a recurrent layer of H units m is H, of an LSTM 4H."""
+    """Weights (n, m) and biases (m,) that fit together; of H units m is H in an RNN, 4H in an LSTM, 3H in a GRU."""
     shapes = {key: w.shape for key, w in layer.params.items()}
-    m, gates = layer.params["b"].size, 4 if isinstance(layer, LSTM) else 1
+    m = layer.params["b"].size
+    gates = 4 if isinstance(layer, LSTM) else 3 if isinstance(layer, GRU) else 1
     wanted = {key: (*shape[:1], m) for key, shape in shapes.items()} | {"b": (m,)}
     if "Wh" in shapes:
         wanted["Wh"] = (m // gates, m // gates * gates)
+    if "c" in shapes:
+        wanted["c"] = (m // gates,)
     if shapes != wanted:
         raise UsageError(f"{name}: weights and biases do not fit together: {shapes}")
 

@@ -7,7 +7,7 @@ from minisig import mlp, recurrent
 from minisig.backends import get_backend
 from minisig.errors import UsageError
 from minisig.gradients import Evaluated
-from minisig.layers import LSTM, RNN, Dense, Embedding, Sigmoid
+from minisig.layers import GRU, LSTM, RNN, Dense, Embedding, Sigmoid
 from minisig.network import Network
 
 
@@ -68,11 +68,16 @@ def test_layer_names_must_differ():
         RNN(np.ones((4, 5)), np.ones((4, 5)), np.ones(5)),
         RNN(np.ones((4, 6)), np.ones((5, 5)), np.ones(5)),
         LSTM(np.ones((4, 5)), np.ones((5, 5)), np.ones(5)),
+        GRU(np.ones((4, 6)), np.ones((2, 6)), np.ones(6), np.ones(6)),
+        GRU(np.ones((4, 6)), np.ones((2, 6)), np.ones(6), np.ones((2, 1))),
+        GRU(np.ones((4, 6)), np.ones((6, 6)), np.ones(6), np.ones(2)),
+        GRU(np.ones((4, 8)), np.ones((2, 8)), np.ones(8), np.ones(2)),
+        GRU(np.ones((4, 6)), np.ones((2, 6)), np.ones(6), np.ones(2, dtype=int)),
     ],
 )
 def test_weights_that_do_not_fit_together_are_refused_by_the_layers_name(layer):
     with pytest.raises(
-        UsageError, match=r"^mine(: .*do not fit together|\.[EWb]: expected an array of float32 or float64)"
+        UsageError, match=r"^mine(: .*do not fit together|\.[EWbc]: expected an array of float32 or float64)"
     ):
         Network([("mine", layer)], get_backend())
 

@@ -18,7 +18,10 @@ from benchmarks.speed.workloads import WORKLOADS, Case, build
 
 KINDS = {
     "products": ("gemm", "matmul", "affine"),
-    "activations": ("sigmoid", "sigmoid_backward", "lstm_gates", "lstm_slopes", "lstm_gates_backward"),
+    "activations": (
+        *("sigmoid", "sigmoid_backward", "lstm_gates", "lstm_slopes", "lstm_gates_backward"),
+        *("gru_gates", "gru_slopes", "gru_gates_backward"),
+    ),
     "softmax": ("softmax_cross_entropy", "sigmoid_cross_entropy", "squared_error"),
     "sums and norms": (
         *("row_sum", "add_row_sum", "scatter_add", "norm", "gram_norm", "rows_norm", "clip_factor"),

@@ -65,7 +65,9 @@ class Backend:
 
     def norm(self, a: Array) -> Array:
         """Euclidean norm of all entries, a scalar on the device; squares neither overflow nor underflow."""
-        largest = self.xp.abs(a).max(initial=0.0)
+        if not a.size:
+            return self.xp.zeros(())
+        largest = self.xp.abs(a).max()
         unit = self.xp.where((largest > 0) & (largest < inf), largest, 1.0)
         return unit * self.xp.sqrt(self.xp.square(a / unit).sum(dtype="float64"))
 
@@ -140,6 +142,30 @@ class Backend:
         dc += dh * reach
         dz *= self.xp.concatenate([dc, dc, dc, dh], axis=-1)
         dc *= f
+
+    def gru_gates(self, z: Array, a: Array, c: Array, h_prev: Array, gates: Array, q: Array, h: Array) -> None:
+        """One step of layers.gru, lines 2 to 4: from z and a (B, 3H) fill gates, q and h; z becomes whole logits."""
+        H = h.shape[1]
+        q[...] = a[:, 2 * H :] + c
+        z[:, : 2 * H] += a[:, : 2 * H]
+        gates[:, : 2 * H] = ru = self.sigmoid(z[:, : 2 * H])
+        z[:, 2 * H :] += ru[:, :H] * q
+        gates[:, 2 * H :] = n = self.xp.tanh(z[:, 2 * H :])
+        h[...] = n + ru[:, H:] * (h_prev - n)
+
+    def gru_slopes(self, gates: Array, q: Array, h_prev: Array) -> Array:
+        """What of layers.gru's backward needs no dh, for all steps at once: the derivatives of h by z, (T, B, 3H)."""
+        r, u, n = self.xp.split(gates, 3, axis=-1)
+        by_n = (1 - u) * (1 - n * n)
+        return self.xp.concatenate([by_n * q * r * (1 - r), (h_prev - n) * u * (1 - u), by_n], axis=-1)
+
+    def gru_gates_backward(self, dh: Array, gates: Array, dz: Array, da: Array, dh_prev: Array) -> None:
+        """Lines 4' to 2' of one step: its slopes dz become ∂L/∂z, da is made of them, and dh · u added to dh_prev."""
+        H = dh.shape[1]
+        dz *= self.xp.concatenate([dh, dh, dh], axis=-1)
+        da[...] = dz
+        da[:, 2 * H :] *= gates[:, :H]
+        dh_prev += dh * gates[:, H : 2 * H]
 
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
         """Loss of every row, (B,), and the gradient of their mean with respect to z, (B, C)."""

@@ -70,6 +70,52 @@ _lstm_backward = cp.ElementwiseKernel(
     "minisig_lstm_backward",
 )
 
+# Here there are three. The bias is c, that within the reset gate's reach.
+_gru = cp.ElementwiseKernel(
+    "raw T a, raw T bias, T h_prev, int32 H",
+    "raw T z, raw T gates, T q, T h",
+    """
+    const ptrdiff_t at = i / H * 3 * H + i % H;
+    z[at] += a[at];
+    z[at + H] += a[at + H];
+    const T reset = T(0.5) * (tanh(T(0.5) * z[at]) + T(1));
+    const T update = T(0.5) * (tanh(T(0.5) * z[at + H]) + T(1));
+    q = a[at + 2 * H] + bias[i % H];
+    z[at + 2 * H] += reset * q;
+    const T candidate = tanh(z[at + 2 * H]);
+    h = candidate + update * (h_prev - candidate);
+    gates[at] = reset; gates[at + H] = update; gates[at + 2 * H] = candidate;
+    """,
+    "minisig_gru",
+)
+
+_gru_slopes = cp.ElementwiseKernel(
+    "raw T gates, T q, T h_prev, int32 H",
+    "raw T slopes",
+    """
+    const ptrdiff_t at = i / H * 3 * H + i % H;
+    const T reset = gates[at], update = gates[at + H], candidate = gates[at + 2 * H];
+    const T by_candidate = (T(1) - update) * (T(1) - candidate * candidate);
+    slopes[at] = by_candidate * q * reset * (T(1) - reset);
+    slopes[at + H] = (h_prev - candidate) * update * (T(1) - update);
+    slopes[at + 2 * H] = by_candidate;
+    """,
+    "minisig_gru_slopes",
+)
+
+_gru_backward = cp.ElementwiseKernel(
+    "T dh, raw T gates, int32 H",
+    "raw T dz, raw T da, T dh_prev",
+    """
+    const ptrdiff_t at = i / H * 3 * H + i % H;
+    da[at] = dz[at] *= dh;
+    da[at + H] = dz[at + H] *= dh;
+    da[at + 2 * H] = gates[at] * (dz[at + 2 * H] *= dh);
+    dh_prev += dh * gates[at + H];
+    """,
+    "minisig_gru_backward",
+)
+
 _adam = cp.ElementwiseKernel(
     "T gradient, T scale, T step, T beta1, T beta2, T epsilon",
     "T W, T m, T v",
@@ -318,6 +364,17 @@ class CupyBackend(Backend):
 
     def lstm_gates_backward(self, dh: Array, dc: Array, reach: Array, f: Array, dz: Array) -> None:
         _lstm_backward(dh, reach, f, dc.shape[1], dz, dc)
+
+    def gru_gates(self, z: Array, a: Array, c: Array, h_prev: Array, gates: Array, q: Array, h: Array) -> None:
+        _gru(a, c, h_prev, h.shape[1], z, gates, q, h)
+
+    def gru_slopes(self, gates: Array, q: Array, h_prev: Array) -> Array:
+        slopes = cp.empty_like(gates)
+        _gru_slopes(gates, q, h_prev, q.shape[-1], slopes)
+        return slopes
+
+    def gru_gates_backward(self, dh: Array, gates: Array, dz: Array, da: Array, dh_prev: Array) -> None:
+        _gru_backward(dh, gates, dh.shape[1], dz, da, dh_prev)
 
     def softmax_cross_entropy(self, z: Array, labels: Array) -> tuple[Array, Array]:
         z, labels = cp.ascontiguousarray(z), cp.ascontiguousarray(labels, dtype=np.int64)  # as the kernel reads them

@@ -25,6 +25,7 @@ from minisig.gradients import Gradient
 from minisig.layers.dense import Dense
 from minisig.layers.dropout import Dropout
 from minisig.layers.embedding import Embedding
+from minisig.layers.gru import GRU
 from minisig.layers.lstm import LSTM
 from minisig.layers.rnn import RNN
 from minisig.layers.scaled_tanh import ScaledTanh
@@ -41,6 +42,18 @@ class Layer(Protocol):
 
 ACTIVATIONS: dict[str, type[Sigmoid] | type[ScaledTanh]] = {"sigmoid": Sigmoid, "scaled-tanh": ScaledTanh}
 
-CELLS: dict[str, type[RNN] | type[LSTM]] = {"rnn": RNN, "lstm": LSTM}
+CELLS: dict[str, type[RNN] | type[LSTM] | type[GRU]] = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 
-__all__ = ["ACTIVATIONS", "CELLS", "LSTM", "RNN", "Dense", "Dropout", "Embedding", "Layer", "ScaledTanh", "Sigmoid"]
+__all__ = [
+    "ACTIVATIONS",
+    "CELLS",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Layer",
+    "ScaledTanh",
+    "Sigmoid",
+]

@@ -8,6 +8,7 @@ from minisig.backends import Backend, get_backend
 from minisig.backends.numpy import NumpyBackend
 from minisig.diagnostics.gradient_check import check_gradients
 from minisig.optimizers import Adam, Momentum
+from tests.layers.gated import gru_network
 
 B, N, H, T = 6, 5, 4, 3
 
@@ -93,6 +94,22 @@ def lstm_gates_backward(backend, draw):
     return dc, dz
 
 
+def gru_gates(backend, draw):
+    z, filled = 3 * draw(B, 3 * H), (draw.empty(B, 3 * H), draw.empty(B, H), draw.empty(B, H))
+    backend.gru_gates(z, draw(B, 3 * H), draw(H), draw(B, H), *filled)
+    return z, *filled
+
+
+def gru_slopes(backend, draw):
+    return (backend.gru_slopes(draw(T, B, 3 * H), draw(T, B, H), draw(T, B, H)),)
+
+
+def gru_gates_backward(backend, draw):
+    dz, da, dh_prev = draw(B, 3 * H), draw.empty(B, 3 * H), draw(B, H)
+    backend.gru_gates_backward(draw(B, H), draw(B, 3 * H), dz, da, dh_prev)
+    return dz, da, dh_prev
+
+
 def softmax_cross_entropy(backend, draw):
     labels = draw.rng.integers(0, 7, B)
     return *backend.softmax_cross_entropy(4 * draw(B, 7), labels), *backend.softmax_cross_entropy(
@@ -148,6 +165,9 @@ CASES = {
     "lstm_gates": lstm_gates,
     "lstm_slopes": lstm_slopes,
     "lstm_gates_backward": lstm_gates_backward,
+    "gru_gates": gru_gates,
+    "gru_slopes": gru_slopes,
+    "gru_gates_backward": gru_gates_backward,
     "softmax_cross_entropy": softmax_cross_entropy,
     "sigmoid_cross_entropy": sigmoid_cross_entropy,
     "squared_error": lambda backend, draw: backend.squared_error(draw(B, 7), draw(B, 7)),
@@ -187,15 +207,15 @@ def vectors():
     return mlp([20, 15, 5], rng=1, dtype="float64"), rng.uniform(-1, 1, (9, 20)), rng.integers(0, 5, 9)
 
 
-def sequences(model, init):
-    tokens, labels = np.random.default_rng(0).integers(0, 8, (2, 6, 7))
-    return recurrent(8, [7, 5], model=model, init=init, rng=1, dtype="float64"), tokens, labels
+def sequences(net):
+    return net, *np.random.default_rng(0).integers(0, 8, (2, 6, 7))
 
 
 NETWORKS = {
     "mlp": vectors,
-    "rnn": lambda: sequences("rnn", "random+ep"),
-    "lstm": lambda: sequences("lstm", "glorot"),
+    "rnn": lambda: sequences(recurrent(8, [7, 5], rng=1, dtype="float64")),
+    "lstm": lambda: sequences(recurrent(8, [7, 5], model="lstm", init="glorot", rng=1, dtype="float64")),
+    "gru": lambda: sequences(gru_network(8, [7, 5])),
 }
 
 

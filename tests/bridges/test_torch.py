@@ -12,12 +12,15 @@ from torch.nn.functional import cross_entropy  # noqa: E402
 
 from minisig.bridges.torch import from_torch, to_torch  # noqa: E402
 from tests.bridges.modules import Model, sigmoids  # noqa: E402
+from tests.layers.gated import gru_network  # noqa: E402
 
 TOKENS = np.random.default_rng(1).integers(0, 7, (6, 4))  # (T, B)
 LABELS = np.random.default_rng(2).integers(0, 7, (6, 4))
 
 
 def own(model):
+    if model == "gru":
+        return gru_network(7, [5, 5])
     net = ms.recurrent(7, [5, 5], model=model, init="glorot" if model == "lstm" else "ortho+ep", dtype="float64")
     for name, w in net.params.items():
         if name.endswith("b"):
@@ -64,6 +67,21 @@ def lstm(p, tokens):
     return x @ p["dense.W"] + p["dense.b"]
 
 
+def gru(p, tokens):
+    x = p["embedding.E"][tokens]
+    for k in range(2):
+        h, states = torch.zeros(4, 5, dtype=torch.float64), []
+        for x_t in x:
+            z_r, z_u, z_n = (x_t @ p[f"gru{k}.Wx"] + p[f"gru{k}.b"]).chunk(3, dim=1)
+            a_r, a_u, a_n = (h @ p[f"gru{k}.Wh"]).chunk(3, dim=1)
+            r, u = torch.sigmoid(z_r + a_r), torch.sigmoid(z_u + a_u)
+            n = torch.tanh(z_n + r * (a_n + p[f"gru{k}.c"]))
+            h = (1 - u) * n + u * h
+            states.append(h)
+        x = torch.stack(states)
+    return x @ p["dense.W"] + p["dense.b"]
+
+
 def cases():
     rng = np.random.default_rng(0)
     mlp = ms.mlp([6, 9, 8, 7], dtype="float64"), dense_stack, rng.normal(size=(11, 6)), rng.integers(0, 7, 11)
@@ -71,10 +89,11 @@ def cases():
         "mlp": mlp,
         "rnn": (own("rnn"), sigmoid_rnn, TOKENS, LABELS),
         "lstm": (own("lstm"), lstm, TOKENS, LABELS),
+        "gru": (own("gru"), gru, TOKENS, LABELS),
     }
 
 
-@pytest.mark.parametrize("case", ["mlp", "rnn", "lstm"])
+@pytest.mark.parametrize("case", ["mlp", "rnn", "lstm", "gru"])
 def test_our_gradients_are_those_of_autograd(case):
     net, forward, x, labels = cases()[case]
     expected = autograd(net, forward, x, labels)
@@ -84,7 +103,7 @@ def test_our_gradients_are_those_of_autograd(case):
         np.testing.assert_allclose(gradient, expected[name], rtol=0, atol=1e-13 * np.abs(expected[name]).max())
 
 
-@pytest.mark.parametrize(("model", "kind"), [("rnn", nn.RNN), ("lstm", nn.LSTM)])
+@pytest.mark.parametrize(("model", "kind"), [("rnn", nn.RNN), ("lstm", nn.LSTM), ("gru", nn.GRU)])
 def test_recurrent_weights_carried_over_give_the_same_outputs(model, kind):
     net, module = own(model), Model(kind)
     to_torch(net, module)
@@ -97,12 +116,48 @@ def test_recurrent_weights_carried_over_give_the_same_outputs(model, kind):
         np.testing.assert_allclose(w, before[name], rtol=0, atol=1e-14, err_msg=name)
 
 
-@pytest.mark.parametrize(("model", "kind"), [("rnn", nn.RNN), ("lstm", nn.LSTM)])
+@pytest.mark.parametrize(("model", "kind"), [("rnn", nn.RNN), ("lstm", nn.LSTM), ("gru", nn.GRU)])
 def test_a_module_carried_over_gives_the_same_outputs(model, kind):
     torch.manual_seed(0)
     net, module = own(model), Model(kind)
     from_torch(module, net)
     np.testing.assert_allclose(module(torch.as_tensor(TOKENS)).detach(), net.forward(TOKENS), rtol=0, atol=1e-13)
+
+
+def test_a_gru_is_that_of_torch_with_every_gradient():
+    """Of the built-in one, whose gradients come in torch's own layout, with two biases."""
+    net, module = own("gru"), Model(nn.GRU)
+    to_torch(net, module)
+    z = module(torch.as_tensor(TOKENS))
+    cross_entropy(z.reshape(-1, 7), torch.as_tensor(LABELS).reshape(-1)).backward()
+    trace = net.trace(TOKENS, LABELS)
+    found = {name: g.dense(net.backend) for name, g in trace.gradients.items()}
+    theirs = {name: w.grad.numpy() for name, w in module.named_parameters()}
+    np.testing.assert_allclose(trace.outputs["dense"], z.detach(), rtol=0, atol=1e-13)
+    expected = {"embedding.E": theirs["embedding.weight"]}
+    for k in range(2):
+        expected |= {f"gru{k}.{ours}": theirs[f"body.weight_{w}_l{k}"].T for ours, w in (("Wx", "ih"), ("Wh", "hh"))}
+        expected |= {f"gru{k}.b": theirs[f"body.bias_ih_l{k}"], f"gru{k}.c": theirs[f"body.bias_hh_l{k}"][-5:]}
+        np.testing.assert_allclose(theirs[f"body.bias_hh_l{k}"][:-5], found[f"gru{k}.b"][:-5], rtol=0, atol=1e-13)
+    expected |= {"dense.W": theirs["dense.weight"].T, "dense.b": theirs["dense.bias"]}
+    assert found.keys() == expected.keys()
+    for name, gradient in found.items():
+        right = expected[name]
+        np.testing.assert_allclose(gradient, right, rtol=0, atol=1e-12 * np.abs(right).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("key", ["b", "c"])
+def test_a_gru_without_biases_takes_none(key):
+    net, module = own("gru"), Model(lambda *sizes, **options: nn.GRU(*sizes, bias=False, **options))
+    for w in ("gru0.b", "gru0.c", "gru1.b", "gru1.c"):
+        net.params[w][...] = 0
+    to_torch(net, module)
+    np.testing.assert_allclose(module(torch.as_tensor(TOKENS)).detach(), net.forward(TOKENS), rtol=0, atol=1e-13)
+    net.params[f"gru1.{key}"][1] = 0.1
+    with pytest.raises(UsageError, match="l1 has no bias"):
+        to_torch(net, module)
+    from_torch(module, net)
+    assert not net.params[f"gru1.{key}"].any()
 
 
 def test_an_mlp_goes_over_and_back(batch):
@@ -124,6 +179,7 @@ def test_an_mlp_goes_over_and_back(batch):
         (nn.Sequential(nn.Linear(64, 20), nn.Sigmoid(), nn.Linear(20, 10, bias=False)), "2 has no bias"),
         (nn.RNN(64, 20, nonlinearity="relu"), "only tanh RNNs"),
         (nn.LSTM(64, 20, bidirectional=True), "go one way"),
+        (nn.GRU(64, 20, bidirectional=True), "go one way"),
         (nn.Sequential(nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10)), "1 is a ReLU, but the network has 1 Sigmoid"),
         (nn.Sequential(nn.Linear(64, 20), nn.Tanh(), nn.Linear(20, 10)), "1 is a Tanh"),
         (nn.Sequential(sigmoids([64, 20, 10]), nn.Sigmoid()), "1 is a Sigmoid"),

@@ -140,6 +140,39 @@ def test_lstm_gates_survive_enormous_logits(gpu, cpu, dtype):
         close(mine, right, dtype)
 
 
+@pytest.mark.parametrize(("B", "H"), [(3, 5), (1, 1), (1, 7), (6, 1), (40, 33)])
+def test_gru_gates_there_and_back(gpu, cpu, dtype, B, H):
+    z, a = draw(dtype, B, 3 * H, scale=3), draw(dtype, B, 3 * H, seed=1)
+    c, h_prev = draw(dtype, H, seed=2), draw(dtype, B, H, seed=3)
+    expected = [np.empty((B, width), dtype) for width in (3 * H, H, H)]
+    found, z_device = [cupy.empty((B, width), dtype) for width in (3 * H, H, H)], on_device(z)
+    gpu.gru_gates(z_device, *on_device(a, c, h_prev), *found)
+    cpu.gru_gates(z, a, c, h_prev, *expected)
+    for mine, right in zip([z_device, *found], [z, *expected], strict=True):
+        close(mine, right, dtype, terms=4, scale=2)
+
+    gates, q, _ = expected
+    dh, dh_prev = draw(dtype, B, H, seed=4), draw(dtype, B, H, seed=5)
+    dz, slopes = cpu.gru_slopes(gates, q, h_prev), gpu.gru_slopes(*on_device(gates, q, h_prev))
+    close(slopes, dz, dtype, terms=4)
+    da, da_device, dh_prev_device = np.empty((B, 3 * H), dtype), cupy.empty((B, 3 * H), dtype), on_device(dh_prev)
+    gpu.gru_gates_backward(*on_device(dh, gates), slopes, da_device, dh_prev_device)
+    cpu.gru_gates_backward(dh, gates, dz, da, dh_prev)
+    for mine, right in ((slopes, dz), (da_device, da), (dh_prev_device, dh_prev)):
+        close(mine, right, dtype, terms=4, scale=2)
+
+
+def test_gru_gates_survive_enormous_logits(gpu, cpu, dtype):
+    z, a = np.array([[1e4, -1e4, 1e4, -1e4, 1e4, -1e4]], dtype), np.ones((1, 6), dtype)
+    c, h_prev = np.ones(2, dtype), np.ones((1, 2), dtype)
+    expected = [np.empty((1, width), dtype) for width in (6, 2, 2)]
+    found = [cupy.empty((1, width), dtype) for width in (6, 2, 2)]
+    gpu.gru_gates(*on_device(z, a, c, h_prev), *found)
+    cpu.gru_gates(z, a, c, h_prev, *expected)
+    for mine, right in zip(found, expected, strict=True):
+        close(mine, right, dtype)
+
+
 # ------------------------------------------------------------------------------------------------------------- loss
 
 

@@ -88,7 +88,7 @@ def test_no_kernel_is_forgotten(programs):
     compiled = {name.split()[0] for name in programs}
     assert {name for name in written if not any(other.startswith(name) for other in compiled)} == set()
     assert len(KERNELS) >= 11
-    for name in ("minisig_sigmoid", "minisig_lstm", "minisig_adam", "minisig_norm", "minisig_bilinear"):
+    for name in ("minisig_sigmoid", "minisig_lstm", "minisig_gru", "minisig_adam", "minisig_norm", "minisig_bilinear"):
         assert {f"{name} float", f"{name} double"} <= programs.keys()
     for name in ("minisig_softmax", "minisig_sigmoid_losses", "minisig_squared_losses"):
         assert {f"{name}_float float", f"{name}_double double"} <= programs.keys()

@@ -7,6 +7,9 @@ import cupyx
 import numpy as np
 import pytest
 
+from minisig.backends import get_backend
+from tests.layers.gated import gru_network
+
 from . import device
 from .runs import configured, training
 
@@ -144,6 +147,19 @@ def test_kernels_of_a_step_of_an_lstm(text):
     assert launches == SEQUENCE_FORWARD_AND_BACK + 1 + 2 + SEQUENCE_PARAMETERS * 2 + SEQUENCE_PARAMETERS + 2
     assert gemms == SEQUENCE_PRODUCTS + 4
     assert counts.launches["minisig_lstm"] == counts.launches["minisig_lstm_backward"] == STEPS
+
+
+def test_kernels_of_a_gru_there_and_back():
+    net = gru_network(8, [7]).on(get_backend("cupy"))
+    tokens, labels = cupy.asarray(np.random.default_rng(0).integers(0, 8, (2, STEPS, 10)))
+    with device.counting() as counts:
+        net.trace(tokens, labels)
+    # Sequences are not taken and laid out here, and dy is copied by no kernel; slopes of all steps.
+    assert sum(counts.launches.values()) == SEQUENCE_FORWARD_AND_BACK - 2 * 2 - 1 + 1
+    assert counts.copies == {"D2D": 1}
+    assert sum(counts.gemms.values()) == SEQUENCE_PRODUCTS
+    assert counts.launches["minisig_gru"] == counts.launches["minisig_gru_backward"] == STEPS
+    assert counts.launches["minisig_gru_slopes"] == 1
 
 
 def unfused_step(parameters, velocities, x, labels):

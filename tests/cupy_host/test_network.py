@@ -17,6 +17,7 @@ from minisig.diagnostics.memory import remembered
 from minisig.experiments import configure
 from minisig.network import mlp, recurrent
 from minisig.training.build import build_network
+from tests.layers.gated import gru_network
 
 from .runs import TOLERANCE, agree
 
@@ -34,6 +35,8 @@ def vectors(**options):
 def sequences(model, **options):
     rng = np.random.default_rng(0)
     tokens, labels = rng.integers(0, 8, (2, 6, 4))
+    if model == "gru":
+        return gru_network(8, [7, 5]), tokens, labels
     return recurrent(8, [7, 5], model=model, rng=1, tokens=tokens, dtype="float64", **options), tokens, labels
 
 
@@ -44,6 +47,7 @@ NETWORKS = {
     "rnn": lambda: sequences("rnn"),
     "rnn with dropout": lambda: sequences("rnn", dropout=0.4),
     "lstm": lambda: sequences("lstm", init="glorot"),
+    "gru": lambda: sequences("gru"),
 }
 
 
@@ -84,7 +88,7 @@ def test_what_a_trace_tells_is_the_same(network, dtype):
     agree(found.sample_norms(), expected.sample_norms(), dtype)
 
 
-@pytest.mark.parametrize("model", ["rnn", "lstm"])
+@pytest.mark.parametrize("model", ["rnn", "lstm", "gru"])
 def test_carried_states_are_the_same(model, dtype):
     net, x, labels = NETWORKS[model]()
     outcomes = []
@@ -133,7 +137,7 @@ def test_diagnostics_are_the_same(name, dtype):
     assert bounds[0].verdict == bounds[1].verdict
 
 
-@pytest.mark.parametrize("name", ["mlp", "rnn", "lstm"])
+@pytest.mark.parametrize("name", ["mlp", "rnn", "lstm", "gru"])
 def test_inspections_are_the_same(name, dtype):
     net, x, labels = NETWORKS[name]()
     shown = [inspect_network(net.on(get_backend(b, dtype)), x, labels).as_json() for b in ("cupy", "numpy")]

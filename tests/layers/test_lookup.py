@@ -10,6 +10,7 @@ from minisig.layers import Embedding
 from minisig.layers.lookup import Lookup
 from minisig.network import Network, recurrent
 from minisig.optimizers import Adam, Momentum
+from tests.layers.gated import gru_network
 
 V, H, T, B = 5, 7, 6, 8
 
@@ -21,11 +22,16 @@ class LooksUp(Embedding):
         return self.params["E"][tokens], tokens
 
 
-@pytest.fixture(params=["rnn", "lstm"])
+def network(model):
+    if model == "gru":
+        return gru_network(V, [H])
+    return recurrent(V, [H], model=model, init="random+ep" if model == "rnn" else "glorot", rng=1, dtype="float64")
+
+
+@pytest.fixture(params=["rnn", "lstm", "gru"])
 def pair(request):
     """A network that does not look up, and its twin that does; tokens and labels."""
-    init = "random+ep" if request.param == "rnn" else "glorot"
-    net = recurrent(V, [H], model=request.param, init=init, rng=1, dtype="float64")
+    net = network(request.param)
     layers = [(name, LooksUp(**layer.params) if name == "embedding" else layer) for name, layer in net.layers.items()]
     return net, Network(layers, net.backend), *np.random.default_rng(0).integers(0, V, (2, T, B))
 
@@ -57,7 +63,7 @@ def test_nothing_that_a_trace_holds_depends_on_it(pair):
 def test_the_gradients_are_sums_over_tokens(pair):
     net, twin, tokens, labels = pair
     mine, right = net.trace(tokens, labels).gradients, twin.trace(tokens, labels).gradients
-    cell = "rnn0" if "rnn0" in net.layers else "lstm0"
+    _, cell, _ = net.layers
     assert isinstance(mine[f"{cell}.Wx"], Summed)
     assert mine[f"{cell}.Wx"].x.shape == (V, H)
     assert isinstance(mine["embedding.E"], Summed)

@@ -1,4 +1,4 @@
-"""Embedding, RNN and LSTM against a plain loop over time and batch, and against complex-step differentiation."""
+"""Embedding, RNN, LSTM and GRU against a plain loop over time and batch, and against complex-step differentiation."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ import pytest
 from minisig import check_gradients
 from minisig.backends import get_backend
 from minisig.gradients import Outer, RowSum, rows
-from minisig.layers import LSTM, RNN, Embedding
+from minisig.layers import GRU, LSTM, RNN, Dense, Embedding
 from minisig.layers.lookup import affine_backward
 from minisig.network import Network, recurrent
+from tests.layers.gated import gru, gru_network
 
 BACKEND = get_backend("numpy", "float64")
 T, B, N, H, V = 7, 3, 4, 5, 6
@@ -21,6 +22,8 @@ def g(z):
 
 def make(kind):
     rng = np.random.default_rng(2)
+    if kind is GRU:
+        return gru(N, H, rng)
     width = {RNN: H, LSTM: 4 * H}[kind]
     return kind(rng.standard_normal((N, width)), rng.standard_normal((H, width)), rng.standard_normal(width))
 
@@ -70,7 +73,41 @@ def naive(layer, x, state, dy):
     return y, dx, {"Wx": dWx, "Wh": dWh, "b": db}, last
 
 
-@pytest.fixture(params=[RNN, LSTM])
+def naive_gru(layer, x, state, dy):
+    Wx, Wh, b, c = layer.params.values()
+    Wr, Wu, Wn = np.split(Wx, 3, axis=1)
+    Ur, Uu, Un = np.split(Wh, 3, axis=1)
+    br, bu, bn = np.split(b, 3)
+    y, dx = np.zeros((T, B, H)), np.zeros_like(x)
+    gradients = {key: np.zeros_like(w) for key, w in layer.params.items()}
+    last = []
+    for k in range(B):
+        h, gates = [state[k]], []
+        for t in range(T):
+            r, u = g(x[t, k] @ Wr + h[-1] @ Ur + br), g(x[t, k] @ Wu + h[-1] @ Uu + bu)
+            n = np.tanh(x[t, k] @ Wn + bn + r * (h[-1] @ Un + c))
+            gates.append((r, u, n))
+            h.append((1 - u) * n + u * h[-1])
+        dh = np.zeros(H)
+        for t in reversed(range(T)):
+            dh = dh + dy[t, k]
+            r, u, n = gates[t]
+            dn = dh * (1 - u) * (1 - n**2)
+            du = dh * (h[t] - n) * u * (1 - u)
+            dr = dn * (h[t] @ Un + c) * r * (1 - r)
+            dz = np.concatenate([dr, du, dn])
+            gradients["Wx"] += np.outer(x[t, k], dz)
+            gradients["Wh"] += np.concatenate([np.outer(h[t], d) for d in (dr, du, dn * r)], axis=1)
+            gradients["b"] += dz
+            gradients["c"] += dn * r
+            dx[t, k] = Wx @ dz
+            dh = dh * u + Ur @ dr + Uu @ du + Un @ (dn * r)
+        y[:, k] = h[1:]
+        last.append(h[-1])
+    return y, dx, gradients, last
+
+
+@pytest.fixture(params=[RNN, LSTM, GRU])
 def layer(request):
     return make(request.param)
 
@@ -87,11 +124,14 @@ def test_the_unrolled_layer_equals_a_plain_loop(layer, window, carried):
     rng = np.random.default_rng(1)
     if isinstance(layer, RNN):
         state = rng.uniform(0, 1, (B, H)) if carried else np.full((B, H), 0.5)
+    elif isinstance(layer, GRU):
+        state = rng.uniform(-1, 1, (B, H)) if carried else np.zeros((B, H))
     else:
         state = tuple(rng.standard_normal((2, B, H)) if carried else np.zeros((2, B, H)))
     y, cache = layer.forward(x, BACKEND, state if carried else None)
     dx, gradients = layer.backward(dy, cache, BACKEND)
-    y_naive, dx_naive, gradients_naive, last = naive(layer, x, state, dy)
+    plain_loop = naive_gru if isinstance(layer, GRU) else naive
+    y_naive, dx_naive, gradients_naive, last = plain_loop(layer, x, state, dy)
     np.testing.assert_allclose(y, y_naive, atol=1e-14)
     np.testing.assert_allclose(dx, dx_naive, atol=1e-12)
     assert gradients.keys() == gradients_naive.keys()
@@ -99,7 +139,8 @@ def test_the_unrolled_layer_equals_a_plain_loop(layer, window, carried):
         np.testing.assert_allclose(gradient.dense(BACKEND), gradients_naive[key], atol=1e-12)
     now = layer.last_state(cache)
     for n in range(B):
-        np.testing.assert_allclose(now[n] if isinstance(layer, RNN) else (now[0][n], now[1][n]), last[n], atol=1e-14)
+        mine = (now[0][n], now[1][n]) if isinstance(layer, LSTM) else now[n]
+        np.testing.assert_allclose(mine, last[n], atol=1e-14)
 
 
 def test_a_window_and_its_continuation_are_one_long_window(layer, window):
@@ -169,6 +210,37 @@ def test_backpropagation_through_time_is_exact(text, model, init, hidden):
     assert check_gradients(net, tokens, labels, states=carried, entries=40).error < EXACT
 
 
+@pytest.mark.parametrize("hidden", [[H], [H, 4]], ids=["one layer", "two layers"])
+@pytest.mark.parametrize("shape", [(9, 4), (2, 3)], ids=["not looked up", "looked up"])
+def test_backpropagation_through_a_gru_is_exact(hidden, shape):
+    tokens, labels = np.random.default_rng(5).integers(0, V, (2, *shape))
+    net = gru_network(V, hidden)
+    assert check_gradients(net, tokens, labels, entries=40).error < EXACT
+    carried = net.trace(tokens, labels).states
+    assert set(carried) == {f"gru{i}" for i in range(len(hidden))}
+    assert check_gradients(net, tokens, labels, states=carried, entries=40).error < EXACT
+
+
+def test_backpropagation_through_a_gru_is_exact_for_dense_inputs(window):
+    rng = np.random.default_rng(3)
+    layers = [("gru0", make(GRU)), ("dense", Dense(rng.standard_normal((H, V)), rng.standard_normal(V)))]
+    check = check_gradients(Network(layers, BACKEND), window[0], rng.integers(0, V, (T, B)))
+    assert check.error < EXACT
+    assert check.by_array.keys() == {"gru0.Wx", "gru0.Wh", "gru0.b", "gru0.c", "dense.W", "dense.b", "x"}
+
+
+def test_a_gru_keeps_the_logits_of_its_gates(window):
+    layer = make(GRU)
+    _, cache = layer.forward(window[0], BACKEND)
+    for t in range(T):
+        z, a = window[0][t] @ layer.params["Wx"] + layer.params["b"], cache.h[t] @ layer.params["Wh"]
+        r, u = np.split(g(z[:, : 2 * H] + a[:, : 2 * H]), 2, axis=1)
+        n = z[:, 2 * H :] + r * (a[:, 2 * H :] + layer.params["c"])
+        np.testing.assert_allclose(cache.z[t, :, : 2 * H], (z + a)[:, : 2 * H], atol=1e-14)
+        np.testing.assert_allclose(cache.z[t, :, 2 * H :], n, atol=1e-14)
+        np.testing.assert_allclose(cache.gates[t], np.concatenate([r, u, np.tanh(n)], axis=1), atol=1e-14)
+
+
 class ForgetsDhNext(RNN):
     def backward(self, dy, cache, backend):
         dz = backend.sigmoid_backward(dy, cache.h[1:])
@@ -193,6 +265,32 @@ class ForgetsTheCell(LSTM):
                 dc[...] = 0.0
 
         return super().backward(dy, cache, Leaky())
+
+
+class ForgetsWhatIsKept(GRU):
+    def backward(self, dy, cache, backend):
+        class Leaky:
+            def __getattr__(self, name):
+                return getattr(backend, name)
+
+            def gru_gates_backward(self, dh, gates, dz, da, dh_prev):
+                backend.gru_gates_backward(dh, gates, dz, da, dh_prev.copy())
+
+        return super().backward(dy, cache, Leaky())
+
+
+class ForgetsTheReset(GRU):
+    def backward(self, dy, cache, backend):
+        dx, gradients = super().backward(dy, cache, backend)
+        return dx, gradients | {"Wh": Outer(gradients["Wh"].x, gradients["b"].dz)}
+
+
+@pytest.mark.parametrize("broken", [ForgetsWhatIsKept, ForgetsTheReset])
+def test_a_broken_backpropagation_through_a_gru_is_caught(text, broken):
+    sound = gru_network(V, [H])
+    layers = {name: broken(**layer.params) if name == "gru0" else layer for name, layer in sound.layers.items()}
+    check = check_gradients(Network(list(layers.items()), sound.backend), *text)
+    assert check.by_array["gru0.Wh"].error > 1e-3
 
 
 @pytest.mark.parametrize("broken", [ForgetsDhNext, TakesTheWrongState, ForgetsTheCell])

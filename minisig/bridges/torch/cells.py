@@ -1,7 +1,8 @@
-"""How torch keeps its weights: a Linear, an Embedding, every layer of an RNN or LSTM as one cell, in our terms.
+"""How torch keeps its weights: a Linear, an Embedding, every layer of an RNN, LSTM or GRU as one cell, in our terms.
 
-A torch weight is (m, n), ours (n, m). Its recurrent layers have two biases; what they add up to is ours. The gates of
-an LSTM stand in the same order, i, f, g̃, o.
+A torch weight is (m, n), ours (n, m). Its recurrent layers have two biases; what they add up to is ours, but for the
+part of a GRU's second that its reset gate acts on, our c. The gates stand in the same order, i, f, g̃, o of an LSTM and
+r, u, ñ of a GRU.
 """
 
 from collections.abc import Iterator
@@ -15,14 +16,14 @@ from torch import nn
 from minisig.errors import UsageError
 from minisig.initializers.inputs import Matrix
 from minisig.initializers.recurrent import Params
-from minisig.layers import LSTM, RNN, Dense, Embedding
+from minisig.layers import GRU, LSTM, RNN, Dense, Embedding
 
 NO_ACTIVATIONS = (nn.Softmax, nn.LogSoftmax, nn.MultiheadAttention)  # though PyTorch keeps them among these
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One layer of weights of a module: a Linear, an Embedding, or a layer of an RNN or LSTM."""
+    """One layer of weights of a module: a Linear, an Embedding, or a layer of an RNN, LSTM or GRU."""
 
     name: str
     module: Any
@@ -40,15 +41,25 @@ class Cell:
         if self.ours is Embedding:
             return arrays
         params = {key: np.ascontiguousarray(w.T) for key, w in arrays.items()}
-        zero = np.zeros(next(iter(params.values())).shape[1])
-        return params | {"b": sum(map(host, self.biases), zero)}
+        m = next(iter(params.values())).shape[1]
+        biases = [host(b) for b in self.biases]
+        if self.ours is GRU:
+            first, second = biases or np.zeros((2, m))
+            n = 2 * m // 3  # where the part of ñ begins
+            return params | {"b": first + np.append(second[:n], np.zeros(m - n)), "c": second[n:]}
+        return params | {"b": sum(biases, np.zeros(m))}
 
     def write(self, params: Params) -> None:
         with torch.no_grad():
             for key, w in self.weights.items():
                 w.copy_(torch.from_numpy(params[key] if self.ours is Embedding else params[key].T))
-            for b, share in zip(self.biases, (1.0, 0.0), strict=False):
-                b.copy_(torch.from_numpy(share * params["b"]))
+            if self.biases:
+                first, *second = self.biases
+                first.copy_(torch.from_numpy(params["b"]))
+                for b in second:
+                    b.zero_()
+                    if self.ours is GRU:
+                        b[-len(params["c"]) :] = torch.from_numpy(params["c"])
 
 
 def cells_of(module: Any) -> Iterator[Cell]:
@@ -61,13 +72,13 @@ def cells_of(module: Any) -> Iterator[Cell]:
             yield Cell(name or "Linear", inner, Dense, {"W": inner.weight}, [b for b in (inner.bias,) if b is not None])
         elif isinstance(inner, nn.Embedding):
             yield Cell(name, inner, Embedding, {"E": inner.weight}, [])
-        elif isinstance(inner, nn.RNN | nn.LSTM):
+        elif isinstance(inner, nn.RNN | nn.LSTM | nn.GRU):
             if inner.bidirectional or inner.proj_size or getattr(inner, "nonlinearity", "tanh") != "tanh":
-                raise UsageError(f"{name or inner}: only tanh RNNs and LSTMs that go one way have a match here")
+                raise UsageError(f"{name or inner}: only tanh RNNs, LSTMs and GRUs that go one way have a match here")
             for k in range(inner.num_layers):
                 weights = {key: getattr(inner, f"weight_{w}_l{k}") for key, w in (("Wx", "ih"), ("Wh", "hh"))}
                 biases = [getattr(inner, f"bias_{w}_l{k}") for w in ("ih", "hh")] if inner.bias else []
-                ours = RNN if isinstance(inner, nn.RNN) else LSTM
+                ours: type = RNN if isinstance(inner, nn.RNN) else LSTM if isinstance(inner, nn.LSTM) else GRU
                 yield Cell(f"{name}.l{k}".lstrip("."), inner, ours, weights, biases)
 
 

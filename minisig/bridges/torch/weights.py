@@ -45,7 +45,7 @@ def to_torch(net: Network, module: Any) -> None:
         if cell.ours is RNN:
             Wx, Wh, b = params["Wx"], params["Wh"], params["b"]
             params = {"Wx": Wx / 2, "Wh": Wh / 4, "b": b / 2 + Wh.sum(axis=0) / 4}
-        if "b" in params and params["b"].any() and not cell.biases:
+        if not cell.biases and any(params[key].any() for key in ("b", "c") if key in params):
             raise UsageError(f"{cell.name} has no bias to take that of the network; make it with bias=True")
         after_sigmoid_rnn = cell.ours is RNN
         found.append((cell, params))
