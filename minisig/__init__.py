@@ -50,6 +50,17 @@ A network of your own layers, trained step by step, each record with every layer
 >>> ms.evaluate(own, data.valid).error < 30         # percent
 True
 
+Hidden layers are of sigmoids, or of any other activation, of which every diagnostic knows the derivative:
+
+>>> relus = ms.mlp([64, 50, 50, 10], init="lsuv", activation="relu", x=x)
+>>> ms.vanishing_bounds(relus.trace(x, labels)).verdict
+'alive'
+>>> [type(ms.ACTIVATIONS[name]()) for name in ("tanh", "relu", "softplus", "erf")] == [
+...     ms.Tanh, ms.ReLU, ms.Softplus, ms.Erf]
+True
+>>> float(ms.Tanh().derivative(np.array(0.0)))
+1.0
+
 Recurrent networks take tokens (T, B) and give logits (T, B, C):
 
 >>> rnn = ms.recurrent(10, [20], init="ortho+ep", options=ms.RecurrentOptions(radius=4.5))
@@ -73,7 +84,8 @@ array([1., 0., 2., 0.])
 >>> float(ms.Evaluated(np.array([[3.0, 4.0]])).norm(backend))
 5.0
 
-Four tables of names are open to everybody: INITIALIZERS, EXPERIMENTS, MODELS and SOURCES (of data); see plugins.py.
+Five tables of names are open to everybody: ACTIVATIONS, INITIALIZERS, EXPERIMENTS, MODELS and SOURCES (of data); see
+plugins.py.
 
 >>> def constant(sizes, rngs, inputs, activation):
 ...     return [(np.ones((n, m)), np.zeros(m)) for n, m in zip(sizes, sizes[1:])], ms.Target()
@@ -113,6 +125,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from minisig.activations import ACTIVATIONS, Activation, Erf, ReLU, ScaledTanh, Sigmoid, Softplus, Tanh
     from minisig.backends import get_backend
     from minisig.data import SOURCES, DataConfig, Dataset, Split
     from minisig.data import load as load_data
@@ -124,7 +137,7 @@ if TYPE_CHECKING:
     from minisig.experiments import EXPERIMENTS, Experiment, configure
     from minisig.gradients import Evaluated, Outer, Rows, RowSum
     from minisig.initializers import INITIALIZERS, Inputs, RecurrentOptions, Target, initialize
-    from minisig.layers import LSTM, RNN, Dense, Dropout, Embedding, Layer, ScaledTanh, Sigmoid
+    from minisig.layers import LSTM, RNN, Dense, Dropout, Embedding, Layer
     from minisig.network import Network, mlp, recurrent
     from minisig.training.build import MODELS
     from minisig.training.config import Config, NetworkConfig, OptimizerConfig
@@ -135,6 +148,8 @@ if TYPE_CHECKING:
 
 # Where each public name lives. It is imported when first used: `import minisig` alone costs nothing.
 _HOME = {
+    "ACTIVATIONS": "activations",
+    "Activation": "activations",
     "Config": "training.config",
     "DataConfig": "data",
     "DataError": "errors",
@@ -144,6 +159,7 @@ _HOME = {
     "Dropout": "layers",
     "EXPERIMENTS": "experiments",
     "Embedding": "layers",
+    "Erf": "activations",
     "Evaluated": "gradients",
     "Experiment": "experiments",
     "INITIALIZERS": "initializers",
@@ -157,13 +173,16 @@ _HOME = {
     "OptimizerConfig": "training.config",
     "Outer": "gradients",
     "RNN": "layers",
+    "ReLU": "activations",
     "RecurrentOptions": "initializers",
     "RowSum": "gradients",
     "Rows": "gradients",
     "SOURCES": "data",
-    "ScaledTanh": "layers",
-    "Sigmoid": "layers",
+    "ScaledTanh": "activations",
+    "Sigmoid": "activations",
+    "Softplus": "activations",
     "Split": "data",
+    "Tanh": "activations",
     "Target": "initializers",
     "Training": "training.loop",
     "UsageError": "errors",
@@ -184,12 +203,14 @@ _HOME = {
 }
 
 __all__ = [
+    "ACTIVATIONS",
     "EXPERIMENTS",
     "INITIALIZERS",
     "LSTM",
     "MODELS",
     "RNN",
     "SOURCES",
+    "Activation",
     "Config",
     "DataConfig",
     "DataError",
@@ -198,6 +219,7 @@ __all__ = [
     "Diverged",
     "Dropout",
     "Embedding",
+    "Erf",
     "Evaluated",
     "Experiment",
     "Inputs",
@@ -207,12 +229,15 @@ __all__ = [
     "NetworkConfig",
     "OptimizerConfig",
     "Outer",
+    "ReLU",
     "RecurrentOptions",
     "RowSum",
     "Rows",
     "ScaledTanh",
     "Sigmoid",
+    "Softplus",
     "Split",
+    "Tanh",
     "Target",
     "Training",
     "UsageError",

@@ -93,4 +93,4 @@ def _lstm(Wh: Any, state: Any, z: Any) -> tuple[Any, Any]:
 
 def _start(layer: Any, B: int, dtype: Any) -> Any:
     shape = B, len(layer.params["Wh"])
-    return jnp.full(shape, Sigmoid.centre, dtype) if isinstance(layer, RNN) else (jnp.zeros(shape, dtype),) * 2
+    return jnp.full(shape, Sigmoid.logistic.centre, dtype) if isinstance(layer, RNN) else (jnp.zeros(shape, dtype),) * 2

@@ -117,6 +117,12 @@ def _inits() -> list[str]:
     return list(INITIALIZERS)
 
 
+def _activations() -> list[str]:
+    from minisig.activations import ACTIVATIONS
+
+    return list(ACTIVATIONS)
+
+
 def _models() -> list[str]:
     from minisig.training.build import MODELS
 
@@ -166,7 +172,9 @@ NETWORK = (
     click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
     click.option("--model", shell_complete=one_of(_models), help="mlp; for sequences rnn (of sigmoids) or lstm."),
     click.option(
-        "--activation", shell_complete=one_of(lambda: ("sigmoid", "scaled-tanh")), help="sigmoid or scaled-tanh."
+        "--activation",
+        shell_complete=one_of(_activations),
+        help="sigmoid, scaled-tanh or tanh; relu, softplus or erf, which EP is not about.",
     ),
     click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update."),
     *DATA,

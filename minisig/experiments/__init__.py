@@ -15,11 +15,11 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
+from minisig.activations import ACTIVATIONS
 from minisig.backends import BACKENDS, DTYPES
 from minisig.errors import UsageError, require_known
 from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment, Figure, inits_of
 from minisig.initializers import INITIALIZERS
-from minisig.layers import ACTIVATIONS
 from minisig.training.build import MODELS
 from minisig.training.config import Config, checked_config
 

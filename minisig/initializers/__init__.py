@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from minisig.activations import Activation, require_activation
 from minisig.errors import MinisigError, UsageError, require_known
 from minisig.initializers.account import Account, account_for
 from minisig.initializers.draws import DRAWS, zero_bias
 from minisig.initializers.ellipse import project
 from minisig.initializers.ep import EP, ep
-from minisig.initializers.inputs import Activation, Inputs, Target, Weights, checked_sizes
+from minisig.initializers.inputs import Inputs, Target, Weights, checked_sizes
 from minisig.initializers.lsuv import lsuv
 from minisig.initializers.recurrent import RecurrentOptions, initialize_recurrent
 from minisig.plugins import Table
@@ -52,6 +53,7 @@ def initialize(
     Without inputs, mean 0 and variance 1 are assumed.
     """
     require_known("init", init, INITIALIZERS)
+    require_activation(activation)
     sizes = checked_sizes(sizes)
     if len(sizes) < 2:
         raise UsageError(f"a network needs at least an input and an output size, got {sizes}")

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.random import Generator
 
-from minisig.initializers.inputs import Activation, Inputs, Matrix, Target, Weights
+from minisig.activations import Activation
+from minisig.initializers.inputs import Inputs, Matrix, Target, Weights
 
 Draw = Callable[[int, int, Generator], Matrix]
 

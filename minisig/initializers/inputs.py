@@ -1,13 +1,11 @@
-"""What an initializer is told (the inputs' means and variances, a sample, the activation) and what it aims at."""
+"""What an initializer is told of the inputs (their means and variances, a sample) and what it aims at."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from minisig.errors import UsageError, one_line
 
@@ -16,32 +14,6 @@ Matrix = NDArray[np.float64]
 Weights = list[tuple[Matrix, Matrix]]  # (W, b) of every layer, W (n, m) and b (m,)
 
 SAMPLE = 1000  # rows kept for lsuv and for the account; statistics are of all rows
-
-
-class Activation(Protocol):
-    """y = centre + scale · (g(slope · z) − ½), the form of the sigmoid and of the scaled tanh."""
-
-    @property
-    def slope(self) -> float: ...
-
-    @property
-    def scale(self) -> float: ...
-
-    @property
-    def centre(self) -> float: ...
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """An activation of that form by its three numbers."""
-
-    slope: float
-    scale: float
-    centre: float
-
-
-SIGMOID = Logistic(slope=1.0, scale=1.0, centre=0.5)
-TANH = Logistic(slope=2.0, scale=2.0, centre=0.0)
 
 
 @dataclass(frozen=True)
@@ -61,11 +33,6 @@ def checked_sizes(sizes: Iterable[int]) -> list[int]:
     if not found or min(found) < 1:
         raise UsageError(f"expected the sizes of layers as positive whole numbers, such as [64, 10], got {sizes!r}")
     return found
-
-
-def activate(z: Matrix, activation: Activation) -> Matrix:
-    g: Matrix = expit(activation.slope * z)
-    return activation.centre + activation.scale * (g - 0.5)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
+from minisig.activations import Activation
 from minisig.initializers.draws import orthogonal
-from minisig.initializers.inputs import Activation, Inputs, Target, Weights, activate
+from minisig.initializers.inputs import Inputs, Target, Weights
 
 
 def lsuv(
@@ -24,5 +25,5 @@ def lsuv(
         if variance > 0:
             W /= np.sqrt(variance)
         weights.append((W, np.zeros(m)))
-        x = activate(x @ W, activation)
+        x = activation.value(x @ W)
     return weights, Target(std=1.0)

@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from minisig.activations import Activation, Sigmoid
 from minisig.errors import UsageError, require_known
 from minisig.initializers.account import Account, LayerAccount
 from minisig.initializers.draws import DRAWS, orthogonal, uniform
-from minisig.initializers.ep import EP, ep_activities, ep_layer, on_ellipse
-from minisig.initializers.inputs import SAMPLE, SIGMOID, Activation, Inputs, Matrix, Target, activate, checked_sizes
+from minisig.initializers.ep import EP, ep_activities, ep_layer, logistic_of, on_ellipse
+from minisig.initializers.inputs import SAMPLE, Inputs, Matrix, Target, checked_sizes
 
 Params = dict[str, Matrix]  # {"Wx": …, "Wh": …, "b": …}
 
@@ -87,7 +88,7 @@ def initialize_recurrent(
             weights[f"lstm{i}"] = _lstm_cell(init, ([hidden[0], *hidden][i], H), rngs, options.forget_bias)
             continue
         cell, target = _rnn_cell(init, x, inputs if i == 0 else None, H, rngs, options)
-        z, x = unroll(x, cell, SIGMOID)
+        z, x = unroll(x, cell, Sigmoid())
         weights[f"rnn{i}"] = cell
         rows.append(_row(f"rnn{i}", (len(cell["Wx"]) + H, H), target, z))
     output, target = _output(init, x, (hidden[-1], vocabulary), next(children))
@@ -111,11 +112,11 @@ def _shares(frequencies: Matrix, vocabulary: int) -> Matrix:
 
 def unroll(x: Matrix, cell: Params, activation: Activation) -> tuple[Matrix, Matrix]:
     """Logits and states (T, B, H) of an RNN over inputs x (T, B, n), in float64."""
-    z, h = x @ cell["Wx"] + cell["b"], np.full((x.shape[1], len(cell["Wh"])), activation.centre)
+    z, h = x @ cell["Wx"] + cell["b"], activation.value(np.zeros((x.shape[1], len(cell["Wh"]))))
     states = np.empty_like(z)
     for t in range(len(x)):
         z[t] += h @ cell["Wh"]
-        states[t] = h = activate(z[t], activation)
+        states[t] = h = activation.value(z[t])
     return z, states
 
 
@@ -129,12 +130,12 @@ def _rnn_cell(
 ) -> tuple[Params, Target]:
     n = x.shape[-1]
     if init in EP:
-        return ep_cell(init, inputs or ep_activities(init, n, SIGMOID), H, rngs, options, SIGMOID)
+        return ep_cell(init, inputs or ep_activities(init, n, Sigmoid()), H, rngs, options, Sigmoid())
     draw = orthogonal if init == "lsuv" else DRAWS[init]
     cell = {"Wx": draw(n, H, rngs[0]), "Wh": draw(H, H, rngs[1]), "b": np.zeros(H)}
     if init == "lsuv":
         for _ in range(MOST_ROUNDS):
-            variance = unroll(x, cell, SIGMOID)[0].var()
+            variance = unroll(x, cell, Sigmoid())[0].var()
             if variance == 0 or abs(variance - 1) < TOLERANCE:
                 break
             cell["Wx"] /= np.sqrt(variance)
@@ -152,16 +153,17 @@ def ep_cell(
 ) -> tuple[Params, Target]:
     """Wx (n, H), Wh (H, H) and b (H,) of a recurrent layer under EP."""
     draw, radius = EP[init]
-    sigma, state = radius() / activation.slope, ep_activities(init, H, activation)
+    logistic = logistic_of(init, activation)
+    sigma, state = radius() / logistic.slope, ep_activities(init, H, activation)
     if options.mode == "joint":
         c_x = c_h = sigma**2 / 2
     else:
-        c_x, c_h = (options.input_rms / activation.slope) ** 2, sigma**2
+        c_x, c_h = (options.input_rms / logistic.slope) ** 2, sigma**2
     if options.radius is not None:
         c_h = options.radius**2 * state.variance[0]
     Wx = on_ellipse(draw(len(inputs.mean), H, rngs[0]), inputs.variance, c_x)
     Wh = on_ellipse(draw(H, H, rngs[1]), state.variance, c_h)
-    b = -inputs.mean @ Wx - activation.centre * Wh.sum(axis=0)
+    b = -inputs.mean @ Wx - logistic.centre * Wh.sum(axis=0)
     return {"Wx": Wx, "Wh": Wh, "b": b}, Target(0.0, float(np.sqrt(c_x + c_h)))
 
 
@@ -176,7 +178,7 @@ def _lstm_cell(init: str, sizes: tuple[int, int], rngs: tuple[Generator, Generat
 def _output(init: str, h: Matrix, sizes: tuple[int, int], rng: Generator) -> tuple[Params, Target]:
     H, vocabulary = sizes
     if init in EP:
-        W, b = ep_layer(init, ep_activities(init, H, SIGMOID), vocabulary, rng, SIGMOID)
+        W, b = ep_layer(init, ep_activities(init, H, Sigmoid()), vocabulary, rng, Sigmoid())
         return {"W": W, "b": b}, Target(0.0, EP[init][1]())
     W = (orthogonal if init == "lsuv" else DRAWS[init])(H, vocabulary, rng)
     if init == "lsuv":

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
 from minisig.layers.lookup import Lookup, Return, affine, affine_backward
+from minisig.layers.recurrent import Recurrent
 
 
 class Unrolled(NamedTuple):
@@ -32,14 +33,10 @@ class Unrolled(NamedTuple):
     h: Array  # (T + 1, B, H)
 
 
-class LSTM:
+class LSTM(Recurrent):
     """Input, forget and output gates around a cell, (T, B, n) -> (T, B, H)."""
 
-    carries = True
-    takes_lookups = True
-
-    def __init__(self, Wx: Array, Wh: Array, b: Array) -> None:
-        self.params = {"Wx": Wx, "Wh": Wh, "b": b}
+    gates = 4
 
     def forward(
         self, x: Array | Lookup, backend: Backend, state: tuple[Array, Array] | None = None

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minisig.activations import Activation
 from minisig.backends import Array
 from minisig.data import Batches, Dataset
 from minisig.data.ahead import Ahead
@@ -18,7 +19,6 @@ from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import Diverged, UsageError
 from minisig.gradients import SMALL, evaluated, global_norm, layer_norms
-from minisig.layers import ACTIVATIONS, CELLS
 from minisig.network import Network, States
 from minisig.optimizers import Adam, Momentum, Optimizer
 from minisig.seeds import stream
@@ -30,7 +30,6 @@ from minisig.training.schedules import learning_rate
 Record = dict[str, Any]
 
 NOT_YET = Score(loss=float("inf"), error=float("inf"))  # validated
-ACTIVITIES = (*ACTIVATIONS.values(), *CELLS.values())
 DIVERGED = 1e6  # a mean cross-entropy above this, or none at all, ends the run
 
 
@@ -117,10 +116,12 @@ class Training:
         backend = self.net.backend
         norms = on_device or {name: g.norm(backend) for name, g in trace.gradients.items()}
         clip = self.config.optimizer.clip
-        activities = {
-            name: trace.outputs[name] for name, layer in self.net.layers.items() if isinstance(layer, ACTIVITIES)
+        activations = {
+            name: trace.outputs[name]
+            for name, layer in self.net.layers.items()
+            if isinstance(layer, Activation) or getattr(layer, "carries", False)
         }
-        means, deviations = [y.mean() for y in activities.values()], [y.std() for y in activities.values()]
+        means, deviations = [y.mean() for y in activations.values()], [y.std() for y in activations.values()]
         fetched = iter(backend.floats([trace.loss, *norms.values(), *means, *deviations]))  # in one transfer
         loss, norms = next(fetched), {name: next(fetched) for name in norms}
         total = global_norm(norms)
@@ -131,8 +132,8 @@ class Training:
             "gradient_norm": layer_norms(norms),
             "gradient_norm_total": total,
             "gradient_norm_clipped": total if clip is None else min(total, clip),
-            "activation_mean": {name: next(fetched) for name in activities},
-            "activation_std": {name: next(fetched) for name in activities},
+            "activation_mean": {name: next(fetched) for name in activations},
+            "activation_std": {name: next(fetched) for name in activations},
         }
 
     def _require_sane(

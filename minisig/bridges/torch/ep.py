@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from minisig.bridges.torch.cells import Cell, cells_of, host, input_weights, is_activation
+from minisig.activations import Activation, Sigmoid, Tanh
+from minisig.bridges.torch.cells import MATCHES, Cell, cells_of, host, input_weights, is_activation
 from minisig.errors import UsageError, require_known
 from minisig.gradients import rows
 from minisig.initializers.account import Account, LayerAccount
-from minisig.initializers.ep import EP, ep_activities, ep_layer
-from minisig.initializers.inputs import SIGMOID, TANH, Activation, Inputs, Matrix, Target
+from minisig.initializers.ep import EP, ep_activities, ep_layer, logistic_of
+from minisig.initializers.inputs import Inputs, Matrix, Target
 from minisig.initializers.recurrent import Params, RecurrentOptions, ep_cell, unroll
 from minisig.layers import RNN, Dense
-
-ACTIVATIONS: dict[Any, Activation] = {nn.Sigmoid: SIGMOID, nn.Tanh: TANH}
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def _drawn(init: str, layer: Neurons, inputs: Inputs, rng: np.random.Generator) 
     if cell.ours is RNN:
         return ep_cell(init, inputs, m, rng.spawn(2), RecurrentOptions(), activation)
     W, b = ep_layer(init, inputs, m, rng.spawn(1)[0], activation)
-    return {"W": W, "b": b}, Target(0.0, EP[init][1]() / activation.slope)
+    return {"W": W, "b": b}, Target(0.0, EP[init][1]() / logistic_of(init, activation).slope)
 
 
 def _predicted(init: str, params: Params, inputs: Inputs, activation: Activation) -> tuple[Matrix, Matrix]:
@@ -109,7 +107,7 @@ def _measured(layers: list[Neurons], seen: dict[Any, tuple[Matrix, Matrix]]) -> 
                 x = x[:, None]
             elif cell.module.batch_first:
                 x = x.swapaxes(0, 1)
-            z, states[cell.module] = unroll(states.get(cell.module, x), cell.read(), TANH)
+            z, states[cell.module] = unroll(states.get(cell.module, x), cell.read(), Tanh())
         found[cell.name] = rows(z).mean(axis=0), rows(z).var(axis=0)
     return found
 
@@ -164,12 +162,12 @@ def _neurons(module: Any) -> list[Neurons]:
     for name, inner in module.named_modules():
         if inner in cells:
             for cell in cells[inner]:
-                found.append(Neurons(cell, TANH if cell.ours is RNN else SIGMOID, fed_by_ep))
+                found.append(Neurons(cell, Tanh() if cell.ours is RNN else Sigmoid(), fed_by_ep))
                 fed_by_ep = True
             waiting = cell.ours is Dense
-        elif type(inner) in ACTIVATIONS:
+        elif (kind := MATCHES.get(type(inner))) and kind.logistic:
             if waiting:
-                found[-1] = replace(found[-1], activation=ACTIVATIONS[type(inner)])
+                found[-1] = replace(found[-1], activation=kind())
             waiting = False
         elif is_activation(inner):
             raise UsageError(
