@@ -14,7 +14,7 @@ from benchmarks.record import save, unwrapped
 from minisig.data import Batch, load
 from minisig.data.ahead import Ahead
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.loop import Training
 
 STEPS, WARM_UP = 200, 5

@@ -50,6 +50,17 @@ A network of your own layers, trained step by step, each record with every layer
 >>> ms.evaluate(own, data.valid).error < 30         # percent
 True
 
+Hidden layers are of sigmoids, or of any other activation, of which every diagnostic knows the derivative:
+
+>>> relus = ms.mlp([64, 50, 50, 10], init="lsuv", activation="relu", x=x)
+>>> ms.vanishing_bounds(relus.trace(x, labels)).verdict
+'alive'
+>>> [type(ms.ACTIVATIONS[name]()) for name in ("tanh", "relu", "softplus", "erf")] == [
+...     ms.Tanh, ms.ReLU, ms.Softplus, ms.Erf]
+True
+>>> float(ms.Tanh().derivative(np.array(0.0)))
+1.0
+
 Recurrent networks take tokens (T, B) and give logits (T, B, C):
 
 >>> rnn = ms.recurrent(10, [20], init="ortho+ep", radius=4.5)
@@ -73,7 +84,8 @@ array([1., 0., 2., 0.])
 >>> float(ms.Evaluated(np.array([[3.0, 4.0]])).norm(backend))
 5.0
 
-Four tables of names are open to everybody: INITIALIZERS, EXPERIMENTS, MODELS and SOURCES (of data); see plugins.py.
+Five tables of names are open to everybody: ACTIVATIONS, INITIALIZERS, EXPERIMENTS, MODELS and SOURCES (of data); see
+plugins.py.
 
 >>> def constant(sizes, rngs, inputs, activation):
 ...     return [(np.ones((n, m)), np.zeros(m)) for n, m in zip(sizes, sizes[1:])], ms.Target()
@@ -121,7 +133,10 @@ def _public() -> dict[str, tuple[str, str]]:
     import re
 
     stub = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    return {name: (home, own) for home, own, name in re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub, re.M)}
+    return {
+        name.lstrip("_"): (home, own)
+        for home, own, name in re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub, re.M)
+    }
 
 
 def __getattr__(name: str) -> Any:

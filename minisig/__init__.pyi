@@ -15,7 +15,7 @@ from minisig.data import SOURCES as SOURCES
 from minisig.data import DataConfig as DataConfig
 from minisig.data import Dataset as Dataset
 from minisig.data import Split as Split
-from minisig.data import load as load_data
+from minisig.data import load as _load_data
 from minisig.diagnostics.activations import activation_statistics as activation_statistics
 from minisig.diagnostics.bounds import vanishing_bounds as vanishing_bounds
 from minisig.diagnostics.gradient_check import check_gradients as check_gradients
@@ -70,9 +70,9 @@ from minisig.training.config import NetworkConfig as NetworkConfig
 from minisig.training.config import OptimizerConfig as OptimizerConfig
 from minisig.training.evaluate import evaluate as evaluate
 from minisig.training.loop import Training as Training
-from minisig.training.observers import Observer as Observer
 from minisig.training.restore import restore as restore
 from minisig.training.run import resume as resume
 from minisig.training.run import run as run
 
+load_data = _load_data
 __version__: str

@@ -9,10 +9,8 @@ from typing import Any
 from minisig.backends import Array, Backend
 from minisig.errors import UsageError, one_line
 from minisig.gradients import Evaluated, Gradient
-from minisig.layers import CELLS, GRU, LSTM, Dense, Embedding, Layer
-
-RECURRENT = tuple(CELLS.values())
-WEIGHTED = (Dense, *RECURRENT)  # the first parameter of each has a row for every input
+from minisig.layers import Dense, Embedding, Layer
+from minisig.layers.recurrent import Recurrent
 
 
 def checked_layers(layers: Mapping[str, Layer] | Iterable[tuple[str, Layer]]) -> dict[str, Layer]:
@@ -27,9 +25,9 @@ def checked_layers(layers: Mapping[str, Layer] | Iterable[tuple[str, Layer]]) ->
     if len(named) < len(pairs):
         raise UsageError(f"layer names must differ, got {[name for name, _ in pairs]}")
     for name, layer in named.items():
-        if isinstance(layer, (*WEIGHTED, Embedding)):
+        if isinstance(layer, Dense | Recurrent | Embedding):
             _require_numbers(name, layer)
-        if isinstance(layer, WEIGHTED):
+        if isinstance(layer, Dense | Recurrent):
             _require_whole(name, layer)
     return named
 
@@ -42,16 +40,13 @@ def _require_numbers(name: str, layer: Layer) -> None:
             raise UsageError(f"{name}.{key}: expected an array of float32 or float64, got {found}")
 
 
-def _require_whole(name: str, layer: Layer) -> None:
-    """Weights (n, m) and biases (m,) that fit together; of H units m is H in an RNN, 4H in an LSTM, 3H in a GRU."""
+def _require_whole(name: str, layer: Dense | Recurrent) -> None:
+    """Weights (n, m) and biases (m,) that fit together; of a recurrent layer of H units m is H for every gate."""
     shapes = {key: w.shape for key, w in layer.params.items()}
     m = layer.params["b"].size
-    gates = 4 if isinstance(layer, LSTM) else 3 if isinstance(layer, GRU) else 1
     wanted = {key: (*shape[:1], m) for key, shape in shapes.items()} | {"b": (m,)}
-    if "Wh" in shapes:
-        wanted["Wh"] = (m // gates, m // gates * gates)
-    if "c" in shapes:
-        wanted["c"] = (m // gates,)
+    if isinstance(layer, Recurrent):
+        wanted |= layer.shapes(shapes["Wx"][0], m // layer.gates)
     if shapes != wanted:
         raise UsageError(f"{name}: weights and biases do not fit together: {shapes}")
 
@@ -67,23 +62,22 @@ def checked_inputs(name: str, first: Layer, x: Any, backend: Backend) -> Array:
         raise UsageError(f"{name}: expected integer tokens (T, B), got {x.dtype} of shape {x.shape}")
     if not x.size:
         raise UsageError(f"{name}: expected at least one example, got none, in shape {x.shape}")
-    if isinstance(first, Embedding) and not backend.within(x, V := len(first.params["E"])):
+    V = getattr(first, "vocabulary", None)
+    if takes_tokens and V is not None and not backend.within(x, V):
         raise UsageError(f"{name}: expected tokens from 0 to {V - 1}, got {x.min()} to {x.max()}")
     return x
 
 
 def require_fit(name: str, layer: Layer, x: Array, state: Any) -> None:
-    """Inputs, and the state carried over, of the shapes that our own layers take."""
-    if not isinstance(layer, WEIGHTED):
-        return
-    shape, n = x.shape, len(next(iter(layer.params.values())))
-    if not isinstance(layer, RECURRENT):
-        if len(shape) < 2 or shape[-1] != n:
+    """Inputs, and the state carried over, of the shapes that the layer says it takes."""
+    shape, n, H = x.shape, getattr(layer, "input_size", None), getattr(layer, "state_size", None)
+    if H is None:
+        if n is not None and (len(shape) < 2 or shape[-1] != n):
             raise UsageError(f"{name}: expected rows of {n} inputs, got shape {shape}")
         return
-    if len(shape) != 3 or shape[-1] != n:
-        raise UsageError(f"{name}: expected inputs (T, B, {n}), got shape {shape}")
-    wanted = (shape[1], len(layer.params["Wh"]))
+    if len(shape) != 3 or n not in (None, shape[-1]):
+        raise UsageError(f"{name}: expected inputs (T, B, {n or 'n'}), got shape {shape}")
+    wanted = (shape[1], H)
     for part in state if isinstance(state, tuple) else (state,):
         if part is not None and part.shape != wanted:
             raise UsageError(f"{name}: expected a state (B, H) = {wanted} as for the inputs, got shape {part.shape}")

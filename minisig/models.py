@@ -6,7 +6,7 @@ a model: tokens → embedding → recurrent layers → logits.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from minisig.losses import LOSSES, SoftmaxCrossEntropy
 from minisig.network import Network
 from minisig.plugins import Table
 from minisig.seeds import stream
-from minisig.settings import Part, brought
+from minisig.settings import Part, Parts, brought
 
 Model = Callable[[Any, Dataset], Network]
 
@@ -32,7 +32,7 @@ class MLP:
     takes = "vectors"
 
     class Settings(settings.Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-        parts = {"activation": Part(ACTIVATIONS), "init": Part(INITIALIZERS, suits=callable)}
+        parts: ClassVar[Parts] = {"activation": Part(ACTIVATIONS), "init": Part(INITIALIZERS, suits=callable)}
 
         activation: str = "sigmoid"
 
@@ -60,8 +60,11 @@ class Recurrent:
         self.name, self.cell = name, CELLS[name]
         own = getattr(self.cell, "Settings", settings.Settings)
 
-        class Settings(own, frozen=True, kw_only=True, forbid_unknown_fields=True):  # type: ignore[misc,valid-type]
-            parts = {**own.parts, "init": Part(INITIALIZERS, "CellSettings", lambda row: starts(row, self.cell))}
+        class Settings(own, frozen=True, kw_only=True, forbid_unknown_fields=True):  # type: ignore
+            parts: ClassVar[Parts] = {
+                **own.parts,
+                "init": Part(INITIALIZERS, "CellSettings", lambda row: starts(row, self.cell)),
+            }
 
         self.Settings = Settings
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from minisig.activations import Activation, get_activation
 from minisig.backends import Array, Backend, get_backend
 from minisig.checks import checked_inputs, checked_layers, require_fit, require_gradients
 from minisig.errors import UsageError, require_known
 from minisig.gradients import Gradient
 from minisig.initializers import Account, Inputs, initialize, initialize_recurrent
-from minisig.layers import ACTIVATIONS, CELLS, Dense, Dropout, Embedding, Layer
+from minisig.layers import CELLS, Dense, Dropout, Embedding, Layer
+from minisig.layers.lookup import made
 from minisig.losses import LOSSES, Loss, SoftmaxCrossEntropy
 from minisig.trace import Arrays, Trace
 
@@ -76,12 +78,12 @@ class Network:
             extra = [rng] if getattr(layer, "draws", False) else []
             if getattr(layer, "carries", False):
                 extra.append((states or {}).get(name))
-            if hasattr(x, "array") and not getattr(layer, "takes_lookups", False):
-                x = x.array()
+            if not getattr(layer, "takes_lookups", False):
+                x = made(x)
             require_fit(name, layer, x, (states or {}).get(name))
             x, cache = layer.forward(x, self.backend, *extra)
-            if name == last and hasattr(x, "array"):  # what a stack ends in are logits, even if nobody follows
-                x = x.array()
+            if name == last:  # what a stack ends in are logits, even if nobody follows
+                x = made(x)
             yield name, x, cache
 
     def advance(self, x: Array, states: States | None = None, rng: Generator | None = None) -> tuple[Array, States]:
@@ -159,7 +161,7 @@ def mlp(
     init: str = "random+ep",
     rng: int | Generator = 0,
     x: Any = None,
-    activation: str = "sigmoid",
+    activation: str | Activation = "sigmoid",
     dropout: float = 0.0,
     loss: str | Loss = "softmax-cross-entropy",
     backend: str | Backend = "numpy",
@@ -169,24 +171,24 @@ def mlp(
     """A multilayer perceptron sizes[0] → … → sizes[-1] under a loss, a name in LOSSES or one of your own.
 
     x (N, sizes[0]) are training inputs from which the initialization takes means and variances; without them it
-    assumes 0 and 1. Dropout, if any, acts on the hidden activities. `dtype` is for a backend that is asked for by its
-    name; one that you have made has its own.
+    assumes 0 and 1. `activation` is a name in ACTIVATIONS or one of your own. Dropout, if any, acts on the hidden
+    activations. `dtype` is for a backend that is asked for by its name; one that you have made has its own.
 
     >>> net = mlp([64, 100, 100, 10], init="random+ep", rng=0)
     >>> sum(w.size for w in net.params.values())
     17610
     """
-    require_known("activation", activation, ACTIVATIONS)
+    f = get_activation(activation)
+    kind = (activation if isinstance(activation, str) else f.name).replace("-", "_")
     backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
-    Activation = ACTIVATIONS[activation]
     inputs = None if x is None else Inputs.measured(x)
-    weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, Activation(), **settings)
+    weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, f, **settings)
     layers: list[tuple[str, Layer]] = []
     for i, (W, b) in enumerate(weights):
         own = (backend.asarray(w).copy() for w in (W, b))  # and not what an initializer may have kept
         layers.append((f"dense{i}", Dense(*own)))
         if i < len(weights) - 1:
-            layers.append((f"{activation.replace('-', '_')}{i}", Activation()))
+            layers.append((f"{kind}{i}", copy(f)))
             if dropout:
                 layers.append((f"dropout{i}", Dropout(dropout)))
     if isinstance(loss, str):

@@ -1,10 +1,10 @@
 """Schedules: what the learning rate is multiplied with over the iterations.
 
-    constant    1
-    linear      falls to 0 from the first iteration to the end of training
-    cosine      the same along half a wave, slowly at both ends
-    step        × decay after every decay_every iterations
-    plateau     × decay once the validation loss has not fallen for `patience` validations
+constant    1
+linear      falls to 0 from the first iteration to the end of training
+cosine      the same along half a wave, slowly at both ends
+step        × decay after every decay_every iterations
+plateau     × decay once the validation loss has not fallen for `patience` validations
 """
 
 from collections.abc import Callable
@@ -21,7 +21,10 @@ Count = Annotated[int, msgspec.Meta(gt=0, le=10**9)]
 
 
 class Schedule:
-    """One of one's own overrides `factor`; its settings, a class `Settings`, are its constructor's keyword arguments."""
+    """The rate as it is; one of one's own overrides `factor`.
+
+    Its settings, a class `Settings`, are the keyword arguments of its constructor.
+    """
 
     knows_the_end: ClassVar[bool] = False  # then a run cannot be made longer without becoming another one
     state: dict[str, float]  # what a checkpoint must keep of it, if anything

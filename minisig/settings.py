@@ -37,10 +37,13 @@ class Part(NamedTuple):
     suits: Callable[[Any], bool] = lambda row: True
 
 
+Parts = Mapping[str, Part]
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of a part or of a group; a subclass says frozen=True, kw_only=True, forbid_unknown_fields=True again."""
 
-    parts: ClassVar[Mapping[str, Part]] = {}  # the fields that name a row of a table
+    parts: ClassVar[Parts] = {}  # the fields that name a row of a table
 
 
 def checked(fields: Mapping[str, Any] | Settings, kind: type[S], before: str = "") -> S:
@@ -78,7 +81,8 @@ class Chosen(NamedTuple):
 def kind_of(kind: type[S], plain: Any, before: str = "") -> type[S]:
     """The class with the settings of the parts that are named in `plain`, or by default."""
     own = dict.fromkeys(part.settings for part in parts_of(kind, plain, before) if part.settings)
-    return _merged(kind, tuple(own)) if own else kind
+    found: type[S] = _merged(kind, tuple(own)) if own else kind
+    return found
 
 
 def parts_of(kind: type[Settings], plain: Any, before: str = "") -> list[Chosen]:
@@ -114,18 +118,21 @@ def _default(field: str, *kinds: type[Settings]) -> Any:
 
 def with_settings_of(rows: Iterable[tuple[Any, str]]) -> type[Settings]:
     """The settings of these rows, each a part and the attribute that holds its class of settings, and no others."""
-    return _merged(Settings, tuple(own for row, attribute in rows if (own := getattr(row, attribute, None))))
+    found: type[Settings] = _merged(Settings, tuple(own for row, name in rows if (own := getattr(row, name, None))))
+    return found
 
 
 @lru_cache(maxsize=256)
-def _merged(kind: type[S], brought: tuple[type[Settings], ...]) -> type[S]:
+def _merged(kind: Any, brought: tuple[type[Settings], ...]) -> Any:
     fields = {}
     for own in brought:
         for name, field in fields_of(own).items():
             if name in fields or name in fields_of(kind):
                 raise MinisigError(f"{own.__qualname__}: there is another setting called {name}; give it another name")
             default = {"default": field.default} if field.default is not msgspec.NODEFAULT else {}
-            factory = {"default_factory": field.default_factory} if field.default_factory is not msgspec.NODEFAULT else {}
+            factory = (
+                {"default_factory": field.default_factory} if field.default_factory is not msgspec.NODEFAULT else {}
+            )
             fields[name] = (name, field.type, msgspec.field(**default, **factory))
     options: Any = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True}
     with _PREPARING:
@@ -176,7 +183,9 @@ def nested(given: Mapping[str, Any], kind: type[Settings]) -> dict[str, Any]:
     return found
 
 
-def replaced(fields: Mapping[str, Any], given: Mapping[str, Any], kind: type[Settings], before: str = "") -> dict[str, Any]:
+def replaced(
+    fields: Mapping[str, Any], given: Mapping[str, Any], kind: type[Settings], before: str = ""
+) -> dict[str, Any]:
     """Plain fields with those given in their place; where another part is named, settings of the one before go."""
     after = fields_of(kind_of(kind, {**fields, **given}, before))
     found = {name: value for name, value in fields.items() if name in after}

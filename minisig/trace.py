@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from minisig.activations import Activation
 from minisig.backends import Array, Backend
-from minisig.gradients import Gradients, RowSum
+from minisig.gradients import Gradients
+from minisig.layers.lookup import made
 
 
 class Arrays(Mapping[str, Array]):
@@ -15,9 +17,7 @@ class Arrays(Mapping[str, Array]):
         self._passed_on = dict(passed_on)
 
     def __getitem__(self, name: str) -> Array:
-        value = self._passed_on[name]
-        if hasattr(value, "array"):
-            self._passed_on[name] = value = value.array()
+        self._passed_on[name] = value = made(self._passed_on[name])
         return value
 
     def __iter__(self) -> Iterator[str]:
@@ -35,7 +35,7 @@ class Trace:
     loss: Array  # scalar, on the device
     x: Array  # (B, n), or tokens (T, B): the network's input
     dx: Array | None  # ∂L/∂x; None if it was not asked for and costs something, and for tokens
-    outputs: Arrays  # of each layer: logits z of dense layers, activities y of sigmoids
+    outputs: Arrays  # of each layer: logits z of dense layers, activations y of sigmoids
     caches: dict[str, Any]  # what each layer's forward kept for its backward: a recurrent layer's logits and states
     states: dict[str, Any]  # of recurrent layers, after the last step
     deltas: Arrays  # ∂L/∂ of the outputs
@@ -43,32 +43,34 @@ class Trace:
     backend: Backend
 
     def logits(self) -> dict[str, Array]:
-        """z of every layer that has weights and biases: (B, m), or (T, B, m) of a recurrent layer, step by step."""
-        found = {}
-        for name in self.layers:
-            if f"{name}.b" in self.gradients:
-                found[name] = getattr(self.caches[name], "z", self.outputs[name])
-        return found
+        """z of every layer that makes logits: (B, m), or (T, B, m) of a recurrent layer, step by step."""
+        return {
+            name: layer.logits(self.outputs[name], self.caches[name])
+            for name, layer in self.layers.items()
+            if hasattr(layer, "logits")
+        }
 
     def logit_gradients(self) -> dict[str, Array]:
-        """∂L/∂z of the same, with all that comes back through time; of a layer whose bias gradient still knows it."""
-        gradients: Mapping[str, Any] = self.gradients
-        known = {name: z for name, z in self.logits().items() if isinstance(gradients[f"{name}.b"], RowSum)}
-        return {name: gradients[f"{name}.b"].dz.reshape(z.shape) for name, z in known.items()}
+        """∂L/∂z of the same, with all that comes back through time; of a layer that still knows it."""
+        found = {}
+        for name, layer in self.layers.items():
+            if hasattr(layer, "logit_gradient"):
+                gradients = {key: self.gradients[f"{name}.{key}"] for key in layer.params}
+                found[name] = layer.logit_gradient(self.deltas[name], self.caches[name], gradients)
+        return {name: dz for name, dz in found.items() if dz is not None}
 
-    def activity_gradients(self) -> dict[str, Array]:
+    def activation_gradients(self) -> dict[str, Array]:
         """∂L/∂y of every activation and recurrent layer, there step by step with all that comes back in time.
 
-        To be asked for before the parameters are updated: Wh brings it back.
+        To be asked for before the parameters are updated: the weights from state to state bring it back.
         """
         dz = self.logit_gradients()
         found = {}
         for name, layer in self.layers.items():
-            if "Wh" in layer.params:
-                found[name] = self.deltas[name].copy()
-                found[name][:-1] += dz[name][1:] @ layer.params["Wh"].T
-            elif hasattr(layer, "slope"):
+            if isinstance(layer, Activation):
                 found[name] = self.deltas[name]
+            elif name in dz and hasattr(layer, "activation_gradient"):
+                found[name] = layer.activation_gradient(self.deltas[name], dz[name], self.caches[name])
         return found
 
     def gradient_norms(self) -> dict[str, float]:

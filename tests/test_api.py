@@ -23,12 +23,14 @@ MODULES = [
 
 def test_the_public_names_are_these():
     assert minisig.__all__ == [
+        "ACTIVATIONS",
         "EXPERIMENTS",
         "INITIALIZERS",
         "LSTM",
         "MODELS",
         "RNN",
         "SOURCES",
+        "Activation",
         "Config",
         "DataConfig",
         "DataError",
@@ -37,6 +39,7 @@ def test_the_public_names_are_these():
         "Diverged",
         "Dropout",
         "Embedding",
+        "Erf",
         "Evaluated",
         "Experiment",
         "Inputs",
@@ -46,12 +49,15 @@ def test_the_public_names_are_these():
         "NetworkConfig",
         "OptimizerConfig",
         "Outer",
+        "ReLU",
         "RecurrentOptions",
         "RowSum",
         "Rows",
         "ScaledTanh",
         "Sigmoid",
+        "Softplus",
         "Split",
+        "Tanh",
         "Target",
         "Training",
         "UsageError",
@@ -110,8 +116,8 @@ def test_importing_minisig_imports_nothing_heavy():
 
 # The way of the data; what stands later may use what stands before.
 ROOMS = (
-    *("errors", "jsonable", "seeds", "plugins", "backends", "theory", "initializers", "gradients", "layers"),
-    *("checks", "losses", "optimizers", "trace", "network", "data", "diagnostics", "training", "experiments"),
+    *("errors", "jsonable", "seeds", "plugins", "backends", "theory", "gradients", "activations", "initializers"),
+    *("layers", "checks", "losses", "optimizers", "trace", "network", "data", "diagnostics", "training", "experiments"),
     *("report", "bridges", "lessons", "cli", "pytest_plugin"),
 )
 

@@ -15,7 +15,7 @@ from minisig.network import Network
     ("sizes", "options", "message"),
     [
         ([4, 3, 2], {"init": "randon+ep"}, r"Did you mean 'random\+ep'"),
-        ([4, 3, 2], {"activation": "relu"}, "sigmoid, scaled-tanh"),
+        ([4, 3, 2], {"activation": "rely"}, "Did you mean 'relu'.* sigmoid, scaled-tanh, tanh, relu, softplus, erf"),
         ([4, 3, 2], {"backend": "numpi"}, "Did you mean 'numpy'"),
         ([4], {}, "at least an input and an output"),
         *((sizes, {}, "positive whole numbers") for sizes in ([4, 0, 2], [-1, 3], [], 4, [4, 3.0, 2], "8x100")),

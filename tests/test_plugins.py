@@ -72,6 +72,14 @@ def test_the_readmes_project_is_inspected(project):
     assert gain["gradient_norm"] > 0
 
 
+def test_the_readmes_activation_trains_and_is_inspected(project):
+    options = ("--activation", "swish", "--init", "he", "--hidden", "20,20", "--iterations", "300", "--json")
+    done = python(project, "minisig", "train", "digits", *options, "--out", "swish")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = python(project, "minisig", "inspect", "swish", "--json")
+    assert [row["to"] for row in json.loads(done.stdout)["bounds"]] == ["swish1", "swish0"]
+
+
 def test_the_readmes_layer_is_checked_by_the_pytest_plugin(project):
     (project / "test_it.py").write_text(
         "from my_project import Gain, experiment, gained, rings\n"

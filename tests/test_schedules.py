@@ -1,5 +1,7 @@
 """Learning rates over the iterations."""
 
+from itertools import pairwise
+
 import pytest
 
 from minisig.data import load
@@ -25,7 +27,7 @@ def test_cosine_falls_slowly_at_both_ends():
     found = factors(Cosine(), 100)
     assert (found[0], found[50]) == (1.0, pytest.approx(0.5))
     assert 0 < found[-1] < 1e-3
-    steps = [a - b for a, b in zip(found, found[1:], strict=False)]
+    steps = [a - b for a, b in pairwise(found)]
     assert min(steps) > 0
     assert max(steps) == pytest.approx(steps[49], rel=1e-3)
 

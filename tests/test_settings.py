@@ -1,12 +1,14 @@
 """Settings belong to the part that has them."""
 
+from typing import ClassVar
+
 import msgspec
 import pytest
 
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import configure, settings
 from minisig.plugins import Table
-from minisig.settings import Part, Settings, brought, changed, checked, explained
+from minisig.settings import Part, Parts, Settings, brought, changed, checked, explained
 
 
 class Knob(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,7 +33,7 @@ TABLE = Table("toys", {"knob": knob, "dial": dial, "plain": plain})
 
 
 class Group(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    parts = {"kind": Part(TABLE)}
+    parts: ClassVar[Parts] = {"kind": Part(TABLE)}
 
     kind: str = "knob"
     size: int
@@ -72,7 +74,7 @@ def test_what_does_not_belong_is_refused_by_its_full_name(fields, message):
 
 def test_two_parts_cannot_bring_a_setting_of_one_name():
     class Twice(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-        parts = {"first": Part(TABLE), "second": Part(TABLE)}
+        parts: ClassVar[Parts] = {"first": Part(TABLE), "second": Part(TABLE)}
 
         first: str = "knob"
         second: str = "other"

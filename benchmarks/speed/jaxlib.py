@@ -1,6 +1,6 @@
 """JAX: the whole step is one compiled function that overwrites its own parameters; recurrent layers are scans."""
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from minisig.optimizers import Adam
 
 
 def step_of(case: Case) -> Step:
-    layers, wanted = case.net.layers, case.config.optimizer
+    layers, wanted = case.net.layers, cast(Any, case.config.optimizer)
     adam = Adam()
 
     def loss_of(params: Any, states: Any, x: Any, labels: Any) -> tuple[Any, Any]:
@@ -93,4 +93,4 @@ def _lstm(Wh: Any, state: Any, z: Any) -> tuple[Any, Any]:
 
 def _start(layer: Any, B: int, dtype: Any) -> Any:
     shape = B, len(layer.params["Wh"])
-    return jnp.full(shape, Sigmoid.centre, dtype) if isinstance(layer, RNN) else (jnp.zeros(shape, dtype),) * 2
+    return jnp.full(shape, Sigmoid.logistic.centre, dtype) if isinstance(layer, RNN) else (jnp.zeros(shape, dtype),) * 2

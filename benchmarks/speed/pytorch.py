@@ -96,7 +96,7 @@ def model_of(case: Case, activation: str = "sigmoid") -> Any:
 
 
 def optimizer_of(case: Case, parameters: list[Any]) -> Any:
-    wanted = case.config.optimizer
+    wanted: Any = case.config.optimizer
     if wanted.name == "momentum":
         return torch.optim.SGD(parameters, lr=wanted.learning_rate, momentum=wanted.momentum, fused=True)
     return torch.optim.Adam(parameters, lr=wanted.learning_rate, fused=True)

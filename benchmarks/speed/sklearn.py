@@ -12,6 +12,7 @@ from benchmarks.speed.workloads import Case, Step
 def step_of(case: Case) -> Step:
     config, dtype = case.config, case.net.backend.dtype
     assert config.optimizer.name == "momentum"
+    momentum = settings(config)["optimizer.momentum"]
     assert config.optimizer.clip is None, "it cannot clip"
     model: Any = MLPClassifier(
         config.network.hidden,
@@ -20,7 +21,7 @@ def step_of(case: Case) -> Step:
         alpha=0.0,
         batch_size=config.batch_size,
         learning_rate_init=config.optimizer.learning_rate,
-        momentum=config.optimizer.momentum,
+        momentum=momentum,
         nesterovs_momentum=False,
         shuffle=False,
     )

@@ -14,9 +14,9 @@ import numpy as np
 
 from minisig.data import Batch, Dataset, Sequences, Split, Text, load
 from minisig.experiments import configure
+from minisig.models import build_network
 from minisig.network import Network
 from minisig.seeds import stream
-from minisig.training.build import build_network
 from minisig.training.config import Config
 
 RING = 8  # batches
@@ -130,7 +130,8 @@ def _dataset(config: Config) -> Dataset:
         split = Split(x, rng.integers(0, 10, len(x)))
         return Dataset("mnist", split, split, split, classes=10, image=(28, 28))
     if config.data.source == "ptb":
-        steps, V = config.data.steps, config.data.vocabulary
+        chosen: Any = config.data
+        steps, V = chosen.steps, chosen.vocabulary
         frequencies = 1 / np.arange(1, V + 1)  # Zipf's law
         text = Text(rng.choice(V, RING * steps * size + 1, p=frequencies / frequencies.sum()), steps)
         return Dataset("ptb", text, text, text, classes=V)

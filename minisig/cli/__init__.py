@@ -17,11 +17,11 @@ from minisig.cli.data import data
 from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
 from minisig.cli.lessons import lessons
-from minisig.cli.values import InOrder
 from minisig.cli.report import report
 from minisig.cli.settings import settings
 from minisig.cli.theory import theory
 from minisig.cli.train import train
+from minisig.cli.values import InOrder
 from minisig.errors import Interrupted, MinisigError, OutOfMemory, UsageError, printable
 
 

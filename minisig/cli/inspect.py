@@ -39,10 +39,10 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
     from minisig.errors import UsageError
     from minisig.experiments import EXPERIMENTS, configure, inits_of
     from minisig.jsonable import jsonable
+    from minisig.models import build_network
     from minisig.report.figures import inspection_figure, require_drawable, save
     from minisig.report.inspection import inspection_text, side_by_side_text
     from minisig.report.metrics import read_metrics
-    from minisig.training.build import build_network
     from minisig.training.restore import restore
 
     if plot:

@@ -66,7 +66,9 @@ FROM_CONFIG = (
 )
 NETWORK = (
     click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
-    click.option("--model", shell_complete=names_in("models:MODELS"), help="mlp; for sequences rnn (of sigmoids), lstm or gru."),
+    click.option(
+        "--model", shell_complete=names_in("models:MODELS"), help="mlp; for sequences rnn (of sigmoids), lstm or gru."
+    ),
     click.option(
         "--activation",
         shell_complete=names_in("activations:ACTIVATIONS"),
@@ -99,7 +101,9 @@ def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def experiment_argument(**attributes: Any) -> Callable[[F], F]:
-    return click.argument("experiment", shell_complete=names_in("experiments:EXPERIMENTS"), callback=not_empty, **attributes)
+    return click.argument(
+        "experiment", shell_complete=names_in("experiments:EXPERIMENTS"), callback=not_empty, **attributes
+    )
 
 
 def network_options(command: F) -> F:

@@ -1,11 +1,11 @@
 """Which data, and how much of them: the part `data` of a run's configuration."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from minisig.data.sources import SOURCES
-from minisig.settings import Part, Settings
+from minisig.settings import Part, Parts, Settings
 
 Size = Annotated[float, msgspec.Meta(ge=0, le=1e3)]
 Degrees = Annotated[float, msgspec.Meta(ge=0, le=180)]
@@ -25,7 +25,7 @@ class Augment(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class DataConfig(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Beside these the settings that the source has, such as copy-memory's `delay`."""
 
-    parts = {"source": Part(SOURCES)}
+    parts: ClassVar[Parts] = {"source": Part(SOURCES)}
 
     source: str  # a name in SOURCES
     path: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")] | None = None  # of the user's own data

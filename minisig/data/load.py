@@ -21,7 +21,9 @@ def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
     config = checked(DataConfig(source=source) if isinstance(source, str) else source, DataConfig, "data.")
     row = SOURCES[config.source]
     if getattr(row, "takes_path", config.path is not None) != (config.path is not None):
-        needed = "is read from data.path: give it" if config.path is None else "has data of its own: leave out data.path"
+        needed = (
+            "is read from data.path: give it" if config.path is None else "has data of its own: leave out data.path"
+        )
         raise UsageError(f"the source {config.source} {needed}")
     data = _checked(row(config, seed), config.source)
     return data if config.hold_out else _nothing_held_out(data)
@@ -46,7 +48,9 @@ def _checked(data: Any, source: str) -> Dataset:
             kinds = f"{type(part.x).__name__} and {type(part.y).__name__}"
             raise DataError(f"data '{source}': expected x and y of {name} as NumPy's arrays, got {kinds}")
         labels = data.loss == "softmax-cross-entropy"
-        shapes = [(len(part.x),)] if labels else [(len(part.x), data.classes), (len(part.x),)][: 1 + (data.classes == 1)]
+        shapes = (
+            [(len(part.x),)] if labels else [(len(part.x), data.classes), (len(part.x),)][: 1 + (data.classes == 1)]
+        )
         kinds = "iu" if labels else "fiub"
         if part.x.ndim != 2 or not len(part.x) or part.y.shape not in shapes or part.y.dtype.kind not in kinds:
             wanted = "integer labels y (N,)" if labels else f"targets y (N, {data.classes})"

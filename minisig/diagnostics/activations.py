@@ -1,8 +1,9 @@
-"""What passes through each layer: statistics of logits and activities, and the information they carry.
+"""What passes through each layer: statistics of logits and activations, and the information they carry.
 
-The empirical entropy of the activities comes from the logits, H(y) = H(z) + E ln f′(z), with Vasicek's estimate of
-H(z): it needs no histogram of y and stays right where y saturates. Beside it stands the theory's H(y) for a Gaussian
-logit of the same mean and deviation.
+The empirical entropy of the activations comes from the logits, H(y) = H(z) + E ln |f′(z)|, with Vasicek's estimate of
+H(z): it needs no histogram of y and stays right where y saturates. It is −∞ where f is constant on a part, as a
+rectifier is. Beside it stands, for a logistic in disguise, the theory's H(y) for a Gaussian logit of the same mean and
+standard deviation.
 """
 
 from dataclasses import dataclass
@@ -11,69 +12,96 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from minisig.activations import Activation, Logistic
 from minisig.gradients import rows
-from minisig.layers import ACTIVATIONS, RNN, Sigmoid
+from minisig.layers import state_activation
 from minisig.theory import entropy, surrogate
 from minisig.theory.moments import LEAST, MOST, log_derivative
 from minisig.trace import Trace
 
-SATURATED = 0.05  # an activity is saturated in the outer twentieth of its range on either side
+SATURATED = 0.05  # a logistic is saturated in the outer twentieth of its range on either side,
+FLAT = 4 * SATURATED * (1 - SATURATED)  # where its derivative is below this share of the largest: so are others
 MOST_LOGITS = 20_000  # whose entropy is estimated
 LEAST_LOGITS = 5  # of which SciPy gives one
 
 
 @dataclass(frozen=True)
 class LayerStatistics:
-    """Of all logits of a layer over the batch (and over time), and of the activities they give."""
+    """Of all logits of a layer over the batch (and over time), and of the activations they give."""
 
     name: str  # of the layer that makes the logits
     logit_mean: float
     logit_std: float
     neuron_std: float  # the part of it that varies with the input: root mean square of the neurons' own deviations
-    mean: float  # of the activities
+    mean: float  # of the activations
     std: float
     saturated: float  # share of them
-    entropy: float  # of the activities, nats, estimated
-    theory_entropy: float  # of an activity whose logit is Gaussian with this mean and deviation
+    entropy: float  # of the activations, nats, estimated
+    theory_entropy: float  # of one whose logit is Gaussian with this mean and deviation; NaN unless it is a logistic
 
 
 def activation_statistics(trace: Trace) -> list[LayerStatistics]:
-    """One row for every layer of sigmoids or scaled tanhs, input first."""
+    """One row for every layer that makes logits and gives their activations, or has an Activation after it."""
     found = []
     before = ""
     for name, layer in trace.layers.items():
-        if isinstance(layer, RNN):
-            found.append(_statistics(name, trace.caches[name].z, Sigmoid(), trace))
-        elif isinstance(layer, tuple(ACTIVATIONS.values())) and before:
+        if f := state_activation(layer):
+            found.append(_statistics(name, layer.logits(trace.outputs[name], trace.caches[name]), f, trace))
+        elif isinstance(layer, Activation) and before:
             found.append(_statistics(before, trace.outputs[before], layer, trace))
         before = name
     return found
 
 
-def _statistics(name: str, z: Any, activation: Any, trace: Trace) -> LayerStatistics:
-    from scipy.stats import differential_entropy  # half a second
-
-    slope, scale, centre = activation.slope, activation.scale, activation.centre
+def _statistics(name: str, z: Any, activation: Activation, trace: Trace) -> LayerStatistics:
     z = rows(trace.backend.to_host(z).astype(np.float64))
     neuron_std = np.sqrt(z.var(axis=0).mean())
     z = z.reshape(-1)
-    u, g = slope * z, expit(slope * z)
-    some = u if len(u) <= MOST_LOGITS else np.random.default_rng(0).choice(u, MOST_LOGITS, replace=False)
     with np.errstate(divide="ignore"):  # logits that do not vary carry no information: −∞
-        spacing = differential_entropy(some, method="vasicek") if len(some) >= LEAST_LOGITS else np.nan
-        carried = spacing + log_derivative(some).mean() + np.log(scale)
-        gaussian = _gaussian_entropy(u.mean(), u.std()) + np.log(scale)
+        own = _of_logistic(z, activation.logistic) if activation.logistic else _of_any(z, activation)
     return LayerStatistics(
         name=name,
         logit_mean=float(z.mean()),
         logit_std=float(z.std()),
         neuron_std=float(neuron_std),
-        mean=float(centre + scale * (g.mean() - 0.5)),
-        std=float(scale * g.std()),
-        saturated=float(((g < SATURATED) | (g > 1 - SATURATED)).mean()),
-        entropy=float(carried),
-        theory_entropy=float(gaussian),
+        **{key: float(value) for key, value in own.items()},
     )
+
+
+def _of_logistic(z: Any, logistic: Logistic) -> dict[str, Any]:
+    """In u = slope · z, of whose g(u) all is known, and without f′, which underflows where ln f′ does not."""
+    slope, scale, centre = logistic.slope, logistic.scale, logistic.centre
+    u, g = slope * z, expit(slope * z)
+    some = _some(u)
+    return {
+        "mean": centre + scale * (g.mean() - 0.5),
+        "std": scale * g.std(),
+        "saturated": ((g < SATURATED) | (g > 1 - SATURATED)).mean(),
+        "entropy": _spacing_entropy(some) + log_derivative(some).mean() + np.log(scale),
+        "theory_entropy": _gaussian_entropy(u.mean(), u.std()) + np.log(scale),
+    }
+
+
+def _of_any(z: Any, activation: Activation) -> dict[str, Any]:
+    y, slopes, some = activation.value(z), np.abs(activation.derivative(z)), _some(z)
+    return {
+        "mean": y.mean(),
+        "std": y.std(),
+        "saturated": (slopes < FLAT * activation.steepest).mean(),
+        "entropy": _spacing_entropy(some) + np.log(np.abs(activation.derivative(some))).mean(),
+        "theory_entropy": np.nan,
+    }
+
+
+def _some(z: Any) -> Any:
+    return z if len(z) <= MOST_LOGITS else np.random.default_rng(0).choice(z, MOST_LOGITS, replace=False)
+
+
+def _spacing_entropy(z: Any) -> float:
+    """H(z), Vasicek's estimate."""
+    from scipy.stats import differential_entropy  # half a second
+
+    return float(differential_entropy(z, method="vasicek")) if len(z) >= LEAST_LOGITS else np.nan
 
 
 def _gaussian_entropy(mu: float, sigma: float) -> float:

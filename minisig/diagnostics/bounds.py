@@ -1,19 +1,19 @@
 """How far a gradient reaches, measured, against three bounds.
 
-Let y^k be the activities of hidden layer k (or the state at step k) and t the last one before the loss. Then
+Let y^k be the activations of hidden layer k (or the state at step k) and t the last one before the loss. Then
 
-    ∂L/∂y^k = ∂L/∂y^t · Π_{l=t..k+1} diag(f′(z^l)) W_lᵀ          t − k factors, activities being rows
+    ∂L/∂y^k = ∂L/∂y^t · Π_{l=t..k+1} diag(f′(z^l)) W_lᵀ          t − k factors, activations being rows
 
     measured                       ‖∂L/∂y^k‖
     product with real derivatives  ‖∂L/∂y^t‖ Π ‖W_l diag(f′(z^l))‖₂
-    spectral                       ‖∂L/∂y^t‖ Π ‖W_l‖₂ · max f′              max g′ = 1/4
-    frobenius                      ‖∂L/∂y^t‖ Π ‖W_l‖_F · max f′             paper, eq. 9
+    spectral                       ‖∂L/∂y^t‖ Π ‖W_l‖₂ · max |f′|            max g′ = 1/4
+    frobenius                      ‖∂L/∂y^t‖ Π ‖W_l‖_F · max |f′|           paper, eq. 9
 
 each no smaller than the one before. The paper gives the product t − k − 1 factors; there are t − k. A product of the
 last two kinds that falls towards 0 proves that the gradient vanishes; one that grows proves nothing, and at real
 widths the last is loose by many decades. So the four are shown together.
 
-The measured gradient is followed back in float64 with f′ from the logits, exact where activities saturate. Norms are
+The measured gradient is followed back in float64 with f′ from the logits, exact where activations saturate. Norms are
 over some examples of the batch. The real derivatives differ from example to example, and the largest factor
 over them is taken, which keeps the bound.
 """
@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from minisig.activations import Activation
 from minisig.diagnostics.spectral import spectral_norms
 from minisig.errors import UsageError
 from minisig.gradients import rows
 from minisig.initializers.inputs import Matrix
-from minisig.layers import ACTIVATIONS, RNN, Dense, Dropout
-from minisig.theory import derivative
+from minisig.layers import Dense, Dropout, state_activation
 from minisig.trace import Trace
 
 ROUNDING = 1e-14  # more than that of a norm or a product: each bound is rounded up once more than the one before
@@ -57,7 +57,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Bounds:
-    """From the last hidden activities back to the first; the first row is the starting point itself."""
+    """From the last hidden activations back to the first; the first row is the starting point itself."""
 
     rows: Sequence[Bound]
 
@@ -83,12 +83,12 @@ class Link:
     name: str  # of y^{l−1}
     W: Matrix  # (n, m)
     slopes: Matrix  # (S, m)
-    steepest: float  # max f′
+    steepest: float  # max |f′|
 
 
 def vanishing_bounds(trace: Trace) -> Bounds:
-    """Bounds over the hidden layers of a feed-forward network, or over the time steps of its last sigmoid RNN."""
-    recurrent = [name for name, layer in trace.layers.items() if isinstance(layer, RNN)]
+    """Bounds over the hidden layers of a feed-forward network, or over the steps of its last layer h_t = f(z_t)."""
+    recurrent = [name for name, layer in trace.layers.items() if state_activation(layer)]
     start, delta, links = _through_time(trace, recurrent[-1]) if recurrent else _through_layers(trace)
     size = float(np.linalg.norm(delta))
     found = [Bound(start, start, size, size, size, size)]
@@ -100,7 +100,8 @@ def vanishing_bounds(trace: Trace) -> Bounds:
             known[id(link.W)] = min(float(spectral_norms(link.W, upper=True)[0]), whole), whole
         largest, whole = known[id(link.W)]
         # Each factor is an upper bound of the one before it, so the smaller of the two is one as well.
-        factor = min(float(spectral_norms(link.W, link.slopes, upper=True).max()), largest * float(link.slopes.max()))
+        steepest = float(np.abs(link.slopes).max())
+        factor = min(float(spectral_norms(link.W, link.slopes, upper=True).max()), largest * steepest)
         delta = (delta * link.slopes) @ link.W.T
         real *= factor * (1 + ROUNDING)
         spectral *= largest * link.steepest * (1 + 2 * ROUNDING)
@@ -111,9 +112,12 @@ def vanishing_bounds(trace: Trace) -> Bounds:
 
 def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
     host = trace.backend.to_host
-    hidden = [name for name, layer in trace.layers.items() if isinstance(layer, tuple(ACTIVATIONS.values()))]
+    hidden = [name for name, layer in trace.layers.items() if isinstance(layer, Activation)]
     if not hidden:
-        raise UsageError("bounds need a hidden layer of sigmoids, or a sigmoid RNN; this network has neither")
+        raise UsageError(
+            "bounds need a hidden layer of activations, or a recurrent layer that has one (not an LSTM); this network "
+            "has neither. Derive those of your own from minisig.Activation"
+        )
     # Dropout that was off hands its input on.
     names = [n for n, layer in trace.layers.items() if not (isinstance(layer, Dropout) and trace.caches[n] is None)]
     links = []
@@ -124,15 +128,8 @@ def _through_layers(trace: Trace) -> tuple[str, Matrix, list[Link]]:
             raise UsageError(f"bounds need dense layers between activations; {before} and {after} are joined otherwise")
         activation: Any = trace.layers[after]
         z = rows(host(trace.outputs[dense]))[:EXAMPLES].astype(np.float64)
-        slope, scale = activation.slope, activation.scale
-        links.append(
-            Link(
-                before,
-                host(layer.params["W"]).astype(np.float64),
-                slope * scale * derivative(slope * z),
-                slope * scale / 4,
-            )
-        )
+        W = host(layer.params["W"]).astype(np.float64)
+        links.append(Link(before, W, activation.derivative(z), activation.steepest))
     return hidden[-1], rows(host(trace.deltas[hidden[-1]]))[:EXAMPLES].astype(np.float64), links
 
 
@@ -140,8 +137,11 @@ def _through_time(trace: Trace, name: str) -> tuple[str, Matrix, list[Link]]:
     """The loss of the last step alone, followed back through the states."""
     host = trace.backend.to_host
     layer: Any = trace.layers[name]
+    if "Wh" not in layer.params:
+        raise UsageError(f"bounds need {name}'s weights from state to state, called Wh; it has {[*layer.params]}")
     Wh = host(layer.params["Wh"]).astype(np.float64)
-    slopes = derivative(host(trace.caches[name].z)[:, :EXAMPLES].astype(np.float64))  # (T, S, H)
+    z = host(layer.logits(trace.outputs[name], trace.caches[name]))[:, :EXAMPLES].astype(np.float64)
+    slopes = layer.activation.derivative(z)  # (T, S, H)
     delta = host(trace.deltas[name])[-1, :EXAMPLES].astype(np.float64)  # the last step's loss reaches only its state
-    steps = range(len(slopes) - 1, 0, -1)
-    return f"{name}[{len(slopes) - 1}]", delta, [Link(f"{name}[{t - 1}]", Wh, slopes[t], 0.25) for t in steps]
+    links = [Link(f"{name}[{t - 1}]", Wh, slopes[t], layer.activation.steepest) for t in range(len(slopes) - 1, 0, -1)]
+    return f"{name}[{len(slopes) - 1}]", delta, links

@@ -1,6 +1,7 @@
 """Everything `minisig inspect` shows of one network on one batch."""
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def inspect_network(net: Network, x: Any, labels: Any) -> Inspection:
                 "logit_std": None if z is None else float(z.std()),
                 "neuron_std": row.neuron_std if row else None,
                 "entropy": row.entropy if row else None,
-                "theory_entropy": row.theory_entropy if row else None,
+                "theory_entropy": row.theory_entropy if row and not isnan(row.theory_entropy) else None,
                 "saturated": row.saturated if row else None,
                 "weight_frobenius": float(np.linalg.norm(W)),
                 "weight_spectral": float(spectral_norms(W)[0]) if W.ndim == 2 else None,

@@ -14,9 +14,8 @@ import numpy as np
 from minisig.data import Dataset
 from minisig.data.copy_memory import REMEMBERED, SYMBOLS
 from minisig.data.dataset import PARTS
-from minisig.layers import RNN
+from minisig.layers import state_activation
 from minisig.network import Network
-from minisig.theory import derivative
 
 # The one that does best on the validation part is taken. The least of them is as if the states, which lie in (0, 1),
 # had noise of 3e-5: without it the decoder reads symbols from the last bits of states that have long been forgotten.
@@ -44,13 +43,15 @@ def remembered(net: Network, data: Dataset) -> Memory:
 
 
 def sensitivity(net: Network, tokens: Any) -> float | None:
-    """Median over the sequences of ‖∂h_T/∂h_1‖₂ in the last sigmoid RNN, None if there is none."""
-    names = [name for name, layer in net.layers.items() if isinstance(layer, RNN)]
-    if not names:
+    """Median over the sequences of ‖∂h_T/∂h_1‖₂ in the last layer of states h_t = f(z_t), None if there is none."""
+    found = [(n, layer) for n, layer in net.layers.items() if state_activation(layer) and "Wh" in layer.params]
+    if not found:
         return None
-    caches = {name: cache for name, _, cache in net.steps(tokens)}
-    slope = derivative(net.backend.to_host(caches[names[-1]].z).astype(np.float64))  # (T, B, H)
-    Wh = net.backend.to_host(net.layers[names[-1]].params["Wh"]).astype(np.float64)
+    last: Any
+    last_name, last = found[-1]
+    z = next(last.logits(y, cache) for name, y, cache in net.steps(tokens) if name == last_name)
+    slope = last.activation.derivative(net.backend.to_host(z).astype(np.float64))  # (T, B, H)
+    Wh = net.backend.to_host(last.params["Wh"]).astype(np.float64)
     J = np.broadcast_to(np.eye(len(Wh)), (slope.shape[1], *Wh.shape))
     for step in slope[1:]:
         J = (J @ Wh) * step[:, None, :]  # ∂h_t/∂h_1, a matrix for each sequence

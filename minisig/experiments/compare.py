@@ -20,12 +20,12 @@ import msgspec
 
 from minisig.errors import Diverged, MinisigError, OutOfMemory, UsageError, require_known, writing
 from minisig.experiments import EXPERIMENTS, configure, inits_of, paper_figure
+from minisig.experiments import settings as settings_of
 from minisig.experiments.executors import Place, completed, given_up
 from minisig.experiments.results import Job, Result, load, save
 from minisig.experiments.under_way import UnderWay, place_of, tidy
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
-from minisig.training.build import OF_ONE_MODEL
 from minisig.training.config import Config, decode_config
 from minisig.training.loop import Record
 from minisig.training.run import Watch, blas_threads
@@ -80,13 +80,15 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
     require_known("experiment", experiment, EXPERIMENTS)
     known = EXPERIMENTS[experiment]
     jobs = []
+    own_settings = {}
     for row in dict.fromkeys(rows):
         require_known("init", row, [*INITIALIZERS, *known.rows])
-        own = known.rows.get(row, {"network.init": row})
+        own_settings[row] = known.rows.get(row, {"network.init": row})
+    has = {row: {*settings_of(configure(experiment, own))} for row, own in own_settings.items()}
+    for row, own in own_settings.items():
         if clash := [name for name in (*own, "seed") if name in settings]:
             raise UsageError(f"{clash[0]} is what the rows of a comparison differ in; leave it out")
-        model = own.get("network.model")
-        foreign = [f"network.{name}" for name, owner in OF_ONE_MODEL.items() if model not in (None, owner)]
+        foreign = set().union(*has.values()) - has[row]  # what another row has a use for and this one has not
         taken = {name: value for name, value in settings.items() if name not in foreign}
         jobs += [Job(row, configure(experiment, {**taken, **own, "seed": seed})) for seed in range(seeds)]
     return jobs

@@ -6,7 +6,7 @@ it; the output layer what it makes of a dense one, on the states that a sample o
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -38,7 +38,7 @@ def initialize_recurrent(
     """Parameters by layer name, "embedding", "rnn0", …, "dense", and their account; see network.recurrent."""
     require_known("model", model, CELLS)
     require_known("init", init, INITIALIZERS)
-    cell, initializer = CELLS[model], INITIALIZERS[init]
+    cell, initializer = CELLS[model], cast(Any, INITIALIZERS[init])
     if not starts(initializer, cell):
         others = [name for name, row in INITIALIZERS.items() if starts(row, cell)]
         raise UsageError(f"{init} does not initialize a {model}; choose from: {', '.join(others)}")
@@ -64,7 +64,9 @@ def initialize_recurrent(
         layer = cell(**params)
         h, cache = layer.forward(inputs.sample, get_backend("numpy", "float64"))
         weights[name] = params
-        account.append(_row(name, (len(params["Wx"]) + H, params["Wx"].shape[1]), started.target, layer.logits(h, cache)))
+        account.append(
+            _row(name, (len(params["Wx"]) + H, params["Wx"].shape[1]), started.target, layer.logits(h, cache))
+        )
         inputs = replace(started.activations or Inputs.measured(rows(h)), sample=h, table=None)
     x = rows(inputs.sample)
     [(W, b)], target = initializer([hidden[-1], vocabulary], [next(children)], replace(inputs, sample=x), OUTPUT)
@@ -75,7 +77,9 @@ def initialize_recurrent(
 
 def _checked_params(init: str, started: Any, cell: Any, n: int, H: int, biases: dict[str, Any]) -> Params:
     """What an initializer's `cell` gave, which anybody may have written, with the biases it left to the cell."""
-    found = {key: getattr(w, "shape", None) for key, w in started.params.items()} if isinstance(started, Started) else None
+    found = (
+        {key: getattr(w, "shape", None) for key, w in started.params.items()} if isinstance(started, Started) else None
+    )
     m = cell.gates * H
     if found is None or found | {"b": (m,)} != {"Wx": (n, m), "Wh": (H, m), "b": (m,)}:
         raise MinisigError(

@@ -6,6 +6,8 @@ backward    dx = dz Wᵀ
             db = Σ_batch dz
 """
 
+from collections.abc import Mapping
+
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
 
@@ -15,6 +17,10 @@ class Dense:
 
     def __init__(self, W: Array, b: Array) -> None:
         self.params = {"W": W, "b": b}
+
+    @property
+    def input_size(self) -> int:
+        return len(self.params["W"])
 
     def forward(self, x: Array, backend: Backend) -> tuple[Array, Array]:
         z = backend.affine(rows(x), self.params["W"], self.params["b"])
@@ -26,3 +32,9 @@ class Dense:
 
     def gradients(self, dz: Array, x: Array, backend: Backend) -> dict[str, Gradient]:
         return {"W": Outer(rows(x), rows(dz)), "b": RowSum(rows(dz))}
+
+    def logits(self, z: Array, x: Array) -> Array:
+        return z
+
+    def logit_gradient(self, dz: Array, x: Array, gradients: Mapping[str, Gradient]) -> Array:
+        return dz

@@ -21,6 +21,10 @@ class Embedding:
     def __init__(self, E: Array) -> None:
         self.params = {"E": E}
 
+    @property
+    def vocabulary(self) -> int:
+        return len(self.params["E"])
+
     def forward(self, tokens: Array, backend: Backend) -> tuple[Array | Lookup, Array]:
         E = self.params["E"]
         if SHORT * len(E) < tokens.size:

@@ -20,9 +20,12 @@ BPTT).
 
 from typing import NamedTuple
 
+import numpy as np
+
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
 from minisig.layers.lookup import Lookup, Return, affine, affine_backward
+from minisig.layers.recurrent import Recurrent
 
 
 class Unrolled(NamedTuple):
@@ -33,14 +36,22 @@ class Unrolled(NamedTuple):
     h: Array  # (T + 1, B, H), the state before the first step and after each
 
 
-class GRU:
+class GRU(Recurrent):
     """Reset and update gates around a state, (T, B, n) -> (T, B, H)."""
 
-    carries = True
-    takes_lookups = True
+    gates = 3
 
     def __init__(self, Wx: Array, Wh: Array, b: Array, c: Array) -> None:
-        self.params = {"Wx": Wx, "Wh": Wh, "b": b, "c": c}
+        super().__init__(Wx, Wh, b)
+        self.params["c"] = c
+
+    @classmethod
+    def completed(cls, params: dict[str, Array]) -> dict[str, Array]:
+        return super().completed(params) | {"c": np.zeros(len(params["Wh"]))}
+
+    @classmethod
+    def shapes(cls, n: int, H: int) -> dict[str, tuple[int, ...]]:
+        return super().shapes(n, H) | {"c": (H,)}
 
     def forward(self, x: Array | Lookup, backend: Backend, state: Array | None = None) -> tuple[Array, Unrolled]:
         (T, B, _), (Wx, Wh, b, c), xp = x.shape, self.params.values(), backend.xp
@@ -66,6 +77,14 @@ class GRU:
         dx, dWx = affine_backward(dz, x, Wx, backend)
         dq = rows(da)[:, 2 * len(Wh) :]
         return dx, {"Wx": dWx, "Wh": Outer(rows(h[:-1]), rows(da)), "b": RowSum(rows(dz)), "c": RowSum(dq)}
+
+    def activation_gradient(self, dy: Array, dz: Array, cache: Unrolled) -> Array:
+        """∂L/∂h_t = dy_t + ∂L/∂h_{t+1} · u_{t+1} + da_{t+1} Whᵀ, lines 4' and 1'."""
+        H, dh, da = dy.shape[-1], dy.copy(), dz.copy()
+        da[..., 2 * H :] *= cache.gates[..., :H]
+        for t in reversed(range(len(dy) - 1)):
+            dh[t] += dh[t + 1] * cache.gates[t + 1, :, H : 2 * H] + da[t + 1] @ self.params["Wh"].T
+        return dh
 
     def last_state(self, cache: Unrolled) -> Array:
         return cache.h[-1]

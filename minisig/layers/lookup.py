@@ -5,17 +5,31 @@ With few tokens and many rows, x = E[tokens], every product with x is quicker wi
     forward     x W + b = (E W + b)[tokens]
     backward    dW = xᵀ dz = Eᵀ S,  dE = S Wᵀ           with S[token] = Σ of the rows of dz at that token
 
-Embedding hands on a Lookup; recurrent layers, which alone take one, hand back a Return. array() is what they stand for.
+Embedding hands on a Lookup; recurrent layers, which alone take one, hand back a Return. Both are Deferred, and array()
+is what they stand for.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, Rows, Summed, rows
 
 
+class Deferred(ABC):
+    """An array that a layer passes on unmade."""
+
+    @abstractmethod
+    def array(self) -> Array: ...
+
+
+def made(x: Array | Deferred) -> Array:
+    """What a layer passed on, as an array."""
+    return x.array() if isinstance(x, Deferred) else x
+
+
 @dataclass(frozen=True)
-class Lookup:
+class Lookup(Deferred):
     """x = E[tokens], (T, B, n)."""
 
     E: Array  # (V, n)
@@ -30,7 +44,7 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class Return:
+class Return(Deferred):
     """dx = dz Wᵀ, (T, B, n)."""
 
     dz: Array  # (T, B, m)

@@ -16,11 +16,15 @@ and dc with is made for all steps at once, and is turned into dz step by step. T
 0 unless one is carried over; gradients stop there (truncated BPTT).
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import msgspec
+
+from minisig import settings
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
 from minisig.layers.lookup import Lookup, Return, affine, affine_backward
+from minisig.layers.recurrent import Recurrent
 
 
 class Unrolled(NamedTuple):
@@ -32,14 +36,19 @@ class Unrolled(NamedTuple):
     h: Array  # (T + 1, B, H)
 
 
-class LSTM:
+class LSTM(Recurrent):
     """Input, forget and output gates around a cell, (T, B, n) -> (T, B, H)."""
 
-    carries = True
-    takes_lookups = True
+    gates = 4
 
-    def __init__(self, Wx: Array, Wh: Array, b: Array) -> None:
-        self.params = {"Wx": Wx, "Wh": Wh, "b": b}
+    class Settings(settings.Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+        forget_bias: Annotated[float, msgspec.Meta(ge=-1e3, le=1e3)] = 1.0
+
+    @classmethod
+    def completed(cls, params: dict[str, Array], forget_bias: float = 1.0) -> dict[str, Array]:
+        params, H = super().completed(params), len(params["Wh"])
+        params["b"][H : 2 * H] = forget_bias
+        return params
 
     def forward(
         self, x: Array | Lookup, backend: Backend, state: tuple[Array, Array] | None = None

@@ -14,10 +14,11 @@ over time and batch. The state before the first step is ½ unless one is carried
 
 from typing import NamedTuple
 
+from minisig.activations import Sigmoid
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, Outer, RowSum, rows
 from minisig.layers.lookup import Lookup, Return, affine, affine_backward
-from minisig.layers.sigmoid import Sigmoid
+from minisig.layers.recurrent import Recurrent
 
 
 class Unrolled(NamedTuple):
@@ -26,20 +27,16 @@ class Unrolled(NamedTuple):
     h: Array  # (T + 1, B, H), the state before the first step and after each
 
 
-class RNN:
+class RNN(Recurrent):
     """h_t = g(x_t Wx + h_{t−1} Wh + b), (T, B, n) -> (T, B, H)."""
 
-    carries = True
-    takes_lookups = True
-
-    def __init__(self, Wx: Array, Wh: Array, b: Array) -> None:
-        self.params = {"Wx": Wx, "Wh": Wh, "b": b}
+    activation = Sigmoid()
 
     def forward(self, x: Array | Lookup, backend: Backend, state: Array | None = None) -> tuple[Array, Unrolled]:
         Wx, Wh, b = self.params.values()
         z = affine(x, Wx, b, backend)
         h = backend.xp.empty((len(z) + 1, *z.shape[1:]), dtype=z.dtype)
-        h[0] = Sigmoid.centre if state is None else state
+        h[0] = Sigmoid.logistic.centre if state is None else state
         for t in range(len(z)):
             backend.gemm(1.0, h[t], Wh, 1.0, z[t])  # 1
             backend.sigmoid(z[t], out=h[t + 1])  # 2

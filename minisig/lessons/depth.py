@@ -28,7 +28,7 @@ never more than ¼.
     for init in ("lecun", "random+ep"):
         net = ms.mlp([64, *[WIDTH] * DEPTH, 10], init=init, x=data.train.x)
         trace = net.trace(data.train.x[:50], data.train.y[:50])
-        norms[init] = [float(np.linalg.norm(dy)) for dy in trace.activity_gradients().values()]
+        norms[init] = [float(np.linalg.norm(dy)) for dy in trace.activation_gradients().values()]
         measured = (norms[init][0] / norms[init][-1]) ** (1 / (DEPTH - 1))
 
         z, W = trace.outputs["dense10"], net.params["dense10.W"]

@@ -1,7 +1,7 @@
 """Softmax cross-entropy: one class out of C.
 
-    loss   L = −(1/N) Σ_i ln p_i[label_i],   p = softmax(z)         z (…, C), labels (…) of 0 … C − 1
-    dz       = (p − onehot(labels)) / N
+loss   L = −(1/N) Σ_i ln p_i[label_i],   p = softmax(z)         z (…, C), labels (…) of 0 … C − 1
+dz       = (p − onehot(labels)) / N
 """
 
 from math import exp

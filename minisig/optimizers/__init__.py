@@ -1,10 +1,10 @@
 """Optimizers: one file each; base.py says what one is.
 
-    momentum    v ← μ v − η g,  w ← w + v
-    sgd         w ← w − η g
-    adam        steps of about η whatever the gradient's size
-    adamw       the same with weights that decay
-    rmsprop     g divided by a running root mean square
+momentum    v ← μ v − η g,  w ← w + v
+sgd         w ← w − η g
+adam        steps of about η whatever the gradient's size
+adamw       the same with weights that decay
+rmsprop     g divided by a running root mean square
 """
 
 from collections.abc import Callable

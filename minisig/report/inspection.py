@@ -1,6 +1,7 @@
 """What `minisig inspect` found, for a person to read."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from minisig.diagnostics.inspection import Inspection
 from minisig.diagnostics.memory import Memory
@@ -48,9 +49,10 @@ def inspection_text(config: Config, inspection: Inspection, memory: Memory | Non
         title = "gradient of the loss by the activities, and three bounds"
         parts += ["", title, columns([head, *abridged(rows)]), bounds.verdict]
     if memory:
+        chosen: Any = config.data  # copy-memory's
         parts += [
             "",
-            f"symbols decoded from the state after {config.data.delay} steps: {memory.recall:.1f} % (guessing 12.5 %)",
+            f"symbols decoded from the state after {chosen.delay} steps: {memory.recall:.1f} % (guessing 12.5 %)",
         ]
         if memory.sensitivity is not None:
             parts.append(f"sensitivity of the last state to the first: {memory.sensitivity:.2g}")

@@ -16,9 +16,9 @@ import msgspec
 import numpy as np
 
 from minisig.errors import DataError
-from minisig.training.evaluate import Score
+from minisig.losses import Score
 from minisig.training.files import read_tensors, write_tensors
-from minisig.training.loop import NOT_YET, Training
+from minisig.training.loop import Training
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -30,7 +30,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     iteration: int
     best_iteration: int
-    best_score: Score | None
+    best_score: dict[str, float] | None
     metrics_bytes: Annotated[int, msgspec.Meta(ge=0)]  # of metrics.jsonl by now; what comes later is made again
     seconds: Annotated[float, msgspec.Meta(ge=0)]
     first: Norms  # of the layers' gradients in the first and the last record so far, for the summary
@@ -79,7 +79,10 @@ def load_checkpoint(folder: Path, training: Training) -> Position | None:
     for name, values in wanted.items():
         values[...] = xp.asarray(tensors[name])
     training.iteration = position.iteration
-    training.best_iteration, training.best_score = position.best_iteration, position.best_score or NOT_YET
+    training.best_iteration, training.best_score = (
+        position.best_iteration,
+        Score(position.best_score) if position.best_score else None,
+    )
     optimizer.steps = position.iteration
     return position
 

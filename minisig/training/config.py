@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from minisig.losses import LOSSES
 from minisig.models import MODELS
 from minisig.optimizers import OPTIMIZERS
 from minisig.schedules import SCHEDULES
-from minisig.settings import Part, Settings, checked
+from minisig.settings import Part, Parts, Settings, checked
 
 Count = Annotated[int, msgspec.Meta(gt=0, le=10**9)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -25,7 +25,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 class NetworkConfig(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Beside these the settings of the model, the initializer and the loss."""
 
-    parts = {"model": Part(MODELS), "init": Part(INITIALIZERS, ""), "loss": Part(LOSSES)}
+    parts: ClassVar[Parts] = {"model": Part(MODELS), "init": Part(INITIALIZERS, ""), "loss": Part(LOSSES)}
 
     model: str = "mlp"
     hidden: tuple[Count, ...]
@@ -37,20 +37,22 @@ class NetworkConfig(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
 class OptimizerConfig(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Beside these the settings of the optimizer, such as momentum, and of the schedule."""
 
-    parts = {"name": Part(OPTIMIZERS), "schedule": Part(SCHEDULES)}
+    parts: ClassVar[Parts] = {"name": Part(OPTIMIZERS), "schedule": Part(SCHEDULES)}
 
     name: str = "momentum"
     learning_rate: Positive
     schedule: str = "constant"
     warmup: Annotated[int, msgspec.Meta(ge=0)] = 0  # iterations over which the rate rises from 0
     clip: Positive | None = None  # most norm of all gradients together
-    rates: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}  # times the rate, by a parameter's name or pattern
+    rates: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = msgspec.field(
+        default_factory=dict
+    )  # times the rate, by a parameter's name or pattern
 
 
 class Config(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run, wholly: the same configuration on the same machine gives the same bits."""
 
-    parts = {"backend": Part(BACKENDS)}
+    parts: ClassVar[Parts] = {"backend": Part(BACKENDS)}
 
     experiment: str
     data: DataConfig

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minisig.activations import Activation
 from minisig.backends import Array
 from minisig.data import Batches, Dataset
 from minisig.data.ahead import Ahead
@@ -19,20 +20,18 @@ from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import Diverged, UsageError, require_known
 from minisig.gradients import SMALL, evaluated, global_norm, layer_norms
-from minisig.layers import ACTIVATIONS, CELLS
-from minisig.network import Network, States
 from minisig.losses import METRICS, Metric, Score
+from minisig.network import Network, States
 from minisig.optimizers import OPTIMIZERS, Optimizer
 from minisig.schedules import SCHEDULES
 from minisig.seeds import stream
-from minisig.trace import Trace
 from minisig.settings import brought
+from minisig.trace import Trace
 from minisig.training.config import Config
 from minisig.training.evaluate import evaluate
 
 Record = dict[str, Any]
 
-ACTIVITIES = (*ACTIVATIONS.values(), *CELLS.values())
 DIVERGED = 1e6  # a loss above this, or none at all, ends the run
 
 
@@ -131,10 +130,12 @@ class Training:
         backend = self.net.backend
         norms = on_device or {name: g.norm(backend) for name, g in trace.gradients.items()}
         clip = self.config.optimizer.clip
-        activities = {
-            name: trace.outputs[name] for name, layer in self.net.layers.items() if isinstance(layer, ACTIVITIES)
+        activations = {
+            name: trace.outputs[name]
+            for name, layer in self.net.layers.items()
+            if isinstance(layer, Activation) or getattr(layer, "carries", False)
         }
-        means, deviations = [y.mean() for y in activities.values()], [y.std() for y in activities.values()]
+        means, deviations = [y.mean() for y in activations.values()], [y.std() for y in activations.values()]
         fetched = iter(backend.floats([trace.loss, *norms.values(), *means, *deviations]))  # in one transfer
         loss, norms = next(fetched), {name: next(fetched) for name in norms}
         total = global_norm(norms)
@@ -145,8 +146,8 @@ class Training:
             "gradient_norm": layer_norms(norms),
             "gradient_norm_total": total,
             "gradient_norm_clipped": total if clip is None else min(total, clip),
-            "activation_mean": {name: next(fetched) for name in activities},
-            "activation_std": {name: next(fetched) for name in activities},
+            "activation_mean": {name: next(fetched) for name in activations},
+            "activation_std": {name: next(fetched) for name in activations},
         }
 
     def _require_sane(
@@ -202,7 +203,7 @@ def parameter_rates(patterns: Mapping[str, float], net: Network) -> dict[str, fl
     >>> parameter_rates({"dense*": 0.5, "dense0.W": 0.1}, mlp([2, 2]))
     {'dense0.W': 0.1, 'dense0.b': 0.5}
     """
-    rates = {}
+    rates: dict[str, float] = {}
     for pattern, rate in patterns.items():
         fitting = fnmatch.filter(net.params, pattern)
         if not fitting:

@@ -8,8 +8,8 @@ from minisig.data import Dataset
 from minisig.data import load as load_data
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import DataError, UsageError
+from minisig.models import build_network
 from minisig.network import Network
-from minisig.training.build import build_network
 from minisig.training.config import Config
 from minisig.training.files import read_config, read_tensors
 

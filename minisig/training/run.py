@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from minisig.backends import BACKENDS
-from minisig.data import Dataset, Split, load
+from minisig.data import load
 from minisig.errors import Interrupted, UsageError, require_known
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.checkpoint import Norms, Position, load_checkpoint
 from minisig.training.config import Config, checked_config
-from minisig.training.evaluate import Score, evaluate
+from minisig.training.evaluate import evaluate
 from minisig.training.files import read_config
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Record, Training
@@ -193,8 +193,8 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
         "seconds": round(seconds, 3),
         "best_iteration": training.best_iteration,
         "train_loss": evaluate(net, data.train.head(TRAIN_LOSS_ROWS)).loss,
-        **_scores("valid", training.best_score, data),
-        **_scores("test", evaluate(net, data.test), data),
+        **_scores("valid", training.best_score),
+        **_scores("test", evaluate(net, data.test)),
         "baselines": data.baselines,
         "layers": [
             {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last[name]}
@@ -203,9 +203,5 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
     }
 
 
-def _scores(part: str, score: Score, data: Dataset) -> Summary:
-    """Loss and error of a classifier; loss, perplexity and recall of a sequence model."""
-    if isinstance(data.train, Split):
-        return {f"{part}_loss": score.loss, f"{part}_error": score.error}
-    recall = {} if score.recall is None else {f"{part}_recall": score.recall}
-    return {f"{part}_loss": score.loss, f"{part}_perplexity": score.perplexity, **recall}
+def _scores(part, score) -> Summary:
+    return {f"{part}_{name}": value for name, value in score.items()}

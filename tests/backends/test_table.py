@@ -10,7 +10,7 @@ from minisig import Training, configure, load_data
 from minisig.backends import BACKENDS, Backend, get_backend
 from minisig.backends.numpy import NumpyBackend
 from minisig.errors import MinisigError, UsageError
-from minisig.training.build import build_network
+from minisig.models import build_network
 from tests.test_plugins import install
 
 MINE = """

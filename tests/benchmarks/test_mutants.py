@@ -10,7 +10,7 @@ pytest.importorskip("cosmic_ray", reason="needs the extra dev")
 from benchmarks import mutants
 from benchmarks.mutants import ROOT, copied, drawn, noticed, passes
 
-LAYER = Path("minisig/layers/scaled_tanh.py")
+LAYER = Path("minisig/activations/scaled_tanh.py")
 
 
 def computed(code):

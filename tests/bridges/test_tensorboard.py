@@ -74,7 +74,7 @@ def test_histograms_are_those_of_the_network_at_the_start_and_when_validated(run
     assert (value.min, value.max, value.num) == (trained.min(), trained.max(), trained.size)
     assert (value.sum, value.sum_squares) == pytest.approx((trained.sum(), (trained**2).sum()), rel=1e-5)
 
-    from minisig.training.build import build_network
+    from minisig.models import build_network
 
     config = ms.configure("digits", {"network.hidden": [20, 20]})
     net = build_network(config, digits)

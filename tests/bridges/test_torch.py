@@ -193,12 +193,36 @@ def test_a_module_that_does_not_match_is_refused_and_nothing_is_copied(module, m
     assert all(torch.equal(w, before[name]) for name, w in module.state_dict().items())
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("sigmoid", nn.Sigmoid), ("tanh", nn.Tanh), ("relu", nn.ReLU), ("softplus", nn.Softplus)]
+)
+def test_weights_go_under_the_same_activation(name, kind):
+    x = np.random.default_rng(0).normal(size=(9, 6))
+    net = ms.mlp([6, 5, 4, 3], init="glorot", activation=name, dtype="float64")
+    module = nn.Sequential(nn.Linear(6, 5), kind(), nn.Linear(5, 4), kind(), nn.Linear(4, 3)).double()
+    to_torch(net, module)
+    np.testing.assert_allclose(module(torch.as_tensor(x)).detach(), net.forward(x), rtol=0, atol=1e-12)
+    own = type([*net.layers.values()][1]).__name__
+    for other in {nn.Sigmoid, nn.Tanh, nn.ReLU, nn.Softplus} - {kind}:
+        module[3] = other()
+        with pytest.raises(UsageError, match=rf"3 is a {other.__name__}\b.*, but the network has 2 {own}"):
+            from_torch(module, net)
+
+
+def test_weights_do_not_go_under_a_steeper_softplus():
+    net = ms.mlp([6, 5, 3], init="glorot", activation="softplus")
+    with pytest.raises(UsageError, match=r"1 is a Softplus\(beta=2\.0, .*\), but the network has 1 Softplus"):
+        to_torch(net, nn.Sequential(nn.Linear(6, 5), nn.Softplus(beta=2.0), nn.Linear(5, 3)))
+
+
 def test_weights_do_not_go_under_other_activations():
     relus = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3), nn.Softmax(dim=1))
     with pytest.raises(UsageError, match="1 is a ReLU"):
         from_torch(relus, ms.mlp([6, 5, 3]))
     with pytest.raises(UsageError, match="torch has no ScaledTanh"):
         to_torch(ms.mlp([6, 5, 3], activation="scaled-tanh"), sigmoids([6, 5, 3]))
+    with pytest.raises(UsageError, match=r"torch has no Erf, apply torch\.erf as a function"):
+        to_torch(ms.mlp([6, 5, 3], init="glorot", activation="erf"), sigmoids([6, 5, 3]))
     with pytest.raises(UsageError, match="2 is a Sigmoid, but the network has no activation"):
         from_torch(nn.Sequential(nn.Embedding(7, 5), nn.LSTM(5, 5, 2), nn.Sigmoid(), nn.Linear(5, 7)), own("lstm"))
     from_torch(nn.Sequential(*relus[::2], relus[3]), ms.mlp([6, 5, 3], activation="scaled-tanh"))  # none to be seen

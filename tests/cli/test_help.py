@@ -8,10 +8,10 @@ import click
 import pytest
 
 import minisig
+from minisig.activations import ACTIVATIONS
 from minisig.cli import main
 from minisig.experiments import EXPERIMENTS
 from minisig.initializers import INITIALIZERS
-from minisig.layers import ACTIVATIONS
 from tests.cli.command import cli, commands, python_m
 
 COMMANDS = [[], *(name.split() for name, _ in commands())]

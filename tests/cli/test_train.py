@@ -8,7 +8,7 @@ from safetensors.numpy import load_file as load_safetensors
 
 from minisig.data import load
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.config import Config
 from minisig.training.evaluate import evaluate
 from minisig.training.run import run

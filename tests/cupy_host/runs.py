@@ -8,7 +8,7 @@ import numpy as np
 
 from minisig.data import load
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.loop import Training
 
 TOLERANCE = {"float32": 3e-5, "float64": 1e-10}  # of the largest entry

@@ -6,6 +6,7 @@ import cupy
 import numpy as np
 import pytest
 
+from minisig.activations import ACTIVATIONS
 from minisig.backends import get_backend
 from minisig.data import load
 from minisig.diagnostics.activations import activation_statistics
@@ -15,8 +16,8 @@ from minisig.diagnostics.gradient_check import check_gradients
 from minisig.diagnostics.inspection import inspect_network
 from minisig.diagnostics.memory import remembered
 from minisig.experiments import configure
+from minisig.models import build_network
 from minisig.network import mlp, recurrent
-from minisig.training.build import build_network
 from tests.layers.gated import gru_network
 
 from .runs import TOLERANCE, agree
@@ -43,6 +44,10 @@ def sequences(model, **options):
 NETWORKS = {
     "mlp": lambda: vectors(),
     "mlp of scaled tanhs": lambda: vectors(activation="scaled-tanh", init="lecun"),
+    "mlp of tanhs": lambda: vectors(activation="tanh"),
+    "mlp of relus": lambda: vectors(activation="relu", init="lecun"),
+    "mlp of softplus": lambda: vectors(activation="softplus", init="lecun"),
+    "mlp of erfs": lambda: vectors(activation="erf", init="lecun"),
     "mlp with dropout": lambda: vectors(dropout=0.4),
     "rnn": lambda: sequences("rnn"),
     "rnn with dropout": lambda: sequences("rnn", dropout=0.4),
@@ -84,8 +89,17 @@ def test_what_a_trace_tells_is_the_same(network, dtype):
     found, expected = traces(network, dtype)
     agree(found.logits(), expected.logits(), dtype)
     agree(found.logit_gradients(), expected.logit_gradients(), dtype)
-    agree(found.activity_gradients(), expected.activity_gradients(), dtype)
+    agree(found.activation_gradients(), expected.activation_gradients(), dtype)
     agree(found.sample_norms(), expected.sample_norms(), dtype)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_and_its_derivative_are_the_same(name, dtype):
+    f, z = ACTIVATIONS[name](), np.linspace(-9, 9, 101).astype(dtype)
+    for function in (f.value, f.derivative):
+        found = function(cupy.asarray(z), cupy)
+        assert (type(found), found.dtype) == (cupy.ndarray, dtype)
+        agree(found, function(z), dtype)
 
 
 @pytest.mark.parametrize("model", ["rnn", "lstm", "gru"])
@@ -126,7 +140,7 @@ def test_parameters_come_and_go():
 # -------------------------------------------------------------------------------------------------------- diagnostics
 
 
-@pytest.mark.parametrize("name", ["mlp", "mlp of scaled tanhs", "rnn"])
+@pytest.mark.parametrize("name", ["mlp", "mlp of scaled tanhs", "mlp of softplus", "mlp of erfs", "rnn"])
 def test_diagnostics_are_the_same(name, dtype):
     found, expected = traces(NETWORKS[name](), dtype)
     rows = [[asdict(row) for row in activation_statistics(trace)] for trace in (found, expected)]

@@ -14,7 +14,7 @@ from minisig.backends.device import CHECKS
 from minisig.cli import main
 from minisig.data import load
 from minisig.errors import Diverged
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from minisig.training.evaluate import evaluate
 from minisig.training.restore import restore

@@ -16,7 +16,7 @@ from minisig.data.ahead import Ahead
 from minisig.data.augment import Distorted, Distortion
 from minisig.data.config import Augment
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.loop import Training
 
 WAIT = 120  # seconds after which a test gives up; none is waited for
@@ -157,7 +157,7 @@ import sys
 from minisig.experiments import configure
 from minisig.training.loop import Training
 from minisig.data import load
-from minisig.training.build import build_network
+from minisig.models import build_network
 
 data = load("digits")
 config = configure("digits", {"data.augment": {}, "iterations": 1000})

@@ -12,8 +12,8 @@ from minisig.data import load
 from minisig.data.config import Augment
 from minisig.errors import UsageError
 from minisig.experiments import configure
+from minisig.models import build_network
 from minisig.seeds import stream
-from minisig.training.build import build_network
 from minisig.training.evaluate import evaluate
 from minisig.training.loop import Training
 from minisig.training.run import run

@@ -20,7 +20,7 @@ def data():
 
 
 @pytest.mark.parametrize("init", ["random+ep", "ortho+exact", "glorot"])
-@pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh"])
+@pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh", "tanh"])
 def test_backward_of_whole_networks_is_exact(data, init, activation):
     net = mlp([7, 6, 5, 5, 4], init=init, activation=activation, rng=1)
     assert check_gradients(net, *data).error < EXACT

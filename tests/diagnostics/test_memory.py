@@ -8,8 +8,8 @@ import pytest
 from minisig.data import load
 from minisig.diagnostics.memory import remembered, sensitivity, states_before_recall
 from minisig.experiments import configure
+from minisig.models import build_network
 from minisig.network import recurrent
-from minisig.training.build import build_network
 from tests.cli.command import cli
 
 

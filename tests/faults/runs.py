@@ -15,7 +15,7 @@ import numpy as np
 from minisig.data import load
 from minisig.errors import Interrupted, MinisigError
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.checkpoint import load_checkpoint
 from minisig.training.files import read_tensors
 from minisig.training.loop import Training

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from minisig import mlp
+from minisig.activations import ACTIVATIONS, Sigmoid
 from minisig.initializers import INITIALIZERS, Inputs, Target
 from minisig.initializers.account import STEEP, account_for
-from minisig.initializers.inputs import SAMPLE, SIGMOID
+from minisig.initializers.inputs import SAMPLE
 
-ACTIVATIONS = ["sigmoid", "scaled-tanh"]
+LOGISTICS = [name for name in ACTIVATIONS if ACTIVATIONS[name].logistic]
+OTHERS = [name for name in ACTIVATIONS if name not in LOGISTICS]
 
 
 def logits(net, x):
@@ -17,7 +20,7 @@ def logits(net, x):
 
 
 @pytest.mark.parametrize("init", INITIALIZERS)
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", LOGISTICS)
 def test_measured_numbers_are_those_of_the_networks_own_logits(init, activation, digits):
     net = mlp([64, 50, 40, 10], init=init, x=digits.train.x, activation=activation, dtype="float64")
     assert [row.shape for row in net.account.layers] == [(64, 50), (50, 40), (40, 10)]
@@ -27,7 +30,7 @@ def test_measured_numbers_are_those_of_the_networks_own_logits(init, activation,
 
 
 @pytest.mark.parametrize("init", ["random+ep", "lecun", "glorot", "ortho"])
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", LOGISTICS)
 def test_predicted_numbers_are_those_of_standard_normal_inputs(init, activation):
     N, n = 4000, 100
     net = mlp([n, 300, 300, 10], init=init, activation=activation, dtype="float64")
@@ -40,6 +43,33 @@ def test_predicted_numbers_are_those_of_standard_normal_inputs(init, activation)
         assert row.mean == pytest.approx(z.mean(), abs=4 * own / np.sqrt(N))
         assert row.std == pytest.approx(z.std(), rel=tolerance)
         assert row.neuron_std == pytest.approx(own, rel=tolerance)
+
+
+@pytest.mark.parametrize("init", ["lsuv", "glorot"])
+@pytest.mark.parametrize("activation", OTHERS)
+def test_of_other_activations_too_measured_numbers_are_the_networks_own(init, activation, digits):
+    net = mlp([64, 50, 40, 10], init=init, x=digits.train.x, activation=activation, dtype="float64")
+    for row, z in zip(net.account.layers, logits(net, digits.train.x[:SAMPLE]), strict=True):
+        assert (row.mean, row.std) == pytest.approx((z.mean(), z.std()), rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("mu", [-1.5, 0.0, 0.7])
+@pytest.mark.parametrize("activation", OTHERS)
+def test_moments_of_other_activations_are_those_of_a_quadrature_to_a_thousandth(activation, mu, sigma):
+    weights = [(np.ones((1, 1)), np.zeros(1))] * 2
+    f = ACTIVATIONS[activation]()
+    _, row = account_for("ones", weights, Inputs(np.array([mu]), np.array([sigma**2])), f, Target()).layers
+
+    def expected(h):
+        def integrand(t):
+            return h(float(f.value(np.array(mu + sigma * t)))) * np.exp(-0.5 * t**2) / np.sqrt(2 * np.pi)
+
+        return quad(integrand, -9, 9, points=[-mu / sigma] if abs(mu) < 9 * sigma else None, limit=200)[0]
+
+    mean = expected(lambda y: y)
+    std = np.sqrt(expected(lambda y: (y - mean) ** 2))
+    assert (row.mean, row.neuron_std) == pytest.approx((mean, std), rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize("init", ["lecun", "glorot", "ortho"])
@@ -63,7 +93,7 @@ def test_enormous_inputs_give_activities_of_zero_and_one(mean, variance, seen):
     m = 3  # neurons: each repeats the input, and one above adds them up
     weights = [(np.ones((1, m)), np.zeros(m)), (np.ones((m, 1)), np.zeros(1))]
     inputs = Inputs(np.array([mean]), np.array([variance]))
-    first, second = account_for("ones", weights, inputs, SIGMOID, Target()).layers
+    first, second = account_for("ones", weights, inputs, Sigmoid(), Target()).layers
     assert (first.mean, first.neuron_std) == (mean, np.sqrt(variance))
     # Of logits of deviation STEEP, a share of order 1/STEEP still lies between 0 and 1.
     found = second.mean / m, second.neuron_std**2 / m

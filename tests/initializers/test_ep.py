@@ -10,7 +10,7 @@ from minisig.data.public import MNIST
 from minisig.errors import UsageError
 from minisig.experiments import configure
 from minisig.layers import ScaledTanh
-from minisig.training.build import build_network
+from minisig.models import build_network
 
 SIZES = [64, *[100] * 10, 10]
 EP = np.sqrt(np.pi / 2)
@@ -115,11 +115,11 @@ def test_under_scaled_tanh_ep_is_the_same_network_reparametrised(init, digits):
     sigmoid, tanh = (build(init, 0, digits, activation=name) for name in ("sigmoid", "scaled-tanh"))
     z, u = (net.trace(digits.train.x, digits.train.y).outputs for net in (sigmoid, tanh))
     for name in DENSE:
-        np.testing.assert_allclose(ScaledTanh.slope * u[name], z[name], atol=1e-10)
+        np.testing.assert_allclose(ScaledTanh.logistic.slope * u[name], z[name], atol=1e-10)
 
 
 def test_the_account_states_the_target(digits):
-    for activation, slope in (("sigmoid", 1.0), ("scaled-tanh", ScaledTanh.slope)):
+    for activation, slope in (("sigmoid", 1.0), ("scaled-tanh", ScaledTanh.logistic.slope)):
         for row in build("random+ep", 0, digits, activation=activation).account.layers:
             assert (row.target.mean, row.target.std) == pytest.approx((0, EP / slope))
 

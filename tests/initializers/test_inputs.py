@@ -5,15 +5,7 @@ import pytest
 
 from minisig import mlp
 from minisig.errors import UsageError
-from minisig.initializers.inputs import SAMPLE, SIGMOID, TANH, Inputs, activate
-
-
-@pytest.mark.parametrize(
-    ("activation", "formula"), [(SIGMOID, lambda z: 1 / (1 + np.exp(-z))), (TANH, np.tanh)], ids=["sigmoid", "tanh"]
-)
-def test_an_activation_by_its_three_numbers_is_what_it_is_called(activation, formula):
-    z = np.linspace(-5, 5, 101)
-    np.testing.assert_allclose(activate(z, activation), formula(z), rtol=0, atol=1e-15)
+from minisig.initializers.inputs import SAMPLE, Inputs
 
 
 @pytest.mark.parametrize(("constant", "rows"), [(0.1, 7), (0.7, 50), (255.3, 999)])

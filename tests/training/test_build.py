@@ -5,7 +5,7 @@ import pytest
 from minisig.data import DataConfig, load
 from minisig.errors import MinisigError, UsageError
 from minisig.experiments import configure
-from minisig.training.build import MODELS, build_network
+from minisig.models import MODELS, build_network
 from minisig.training.run import run
 
 

@@ -8,7 +8,7 @@ import pytest
 from minisig.data import Split, load
 from minisig.errors import Diverged
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.loop import Training
 from minisig.training.run import resume, run

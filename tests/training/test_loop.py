@@ -9,8 +9,8 @@ from minisig.errors import Diverged
 from minisig.experiments import configure
 from minisig.gradients import global_norm
 from minisig.layers import Dropout
+from minisig.models import build_network
 from minisig.network import Network
-from minisig.training.build import build_network
 from minisig.training.evaluate import evaluate
 from minisig.training.loop import Training
 

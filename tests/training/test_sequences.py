@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minisig.experiments import configure
-from minisig.training.build import build_network
+from minisig.models import build_network
 from minisig.training.loop import Training
 from minisig.training.run import run
 from tests.cli.command import cli

@@ -13,11 +13,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from minisig.activations import Activation, ReLU, Sigmoid, Softplus, Tanh
 from minisig.errors import UsageError
-from minisig.initializers.inputs import Matrix
-from minisig.initializers.recurrent import Params
+from minisig.initializers.inputs import Matrix, Params
 from minisig.layers import GRU, LSTM, RNN, Dense, Embedding
 
+MATCHES: dict[Any, type[Activation]] = {nn.Sigmoid: Sigmoid, nn.Tanh: Tanh, nn.ReLU: ReLU, nn.Softplus: Softplus}
 NO_ACTIVATIONS = (nn.Softmax, nn.LogSoftmax, nn.MultiheadAttention)  # though PyTorch keeps them among these
 
 

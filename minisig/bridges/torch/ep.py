@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from minisig.bridges.torch.cells import Cell, cells_of, host, input_weights, is_activation
+from minisig.activations import Activation, Sigmoid, Tanh
+from minisig.bridges.torch.cells import MATCHES, Cell, cells_of, host, input_weights, is_activation
 from minisig.errors import UsageError, require_known
 from minisig.gradients import rows
 from minisig.initializers.account import Account, LayerAccount
-from minisig.initializers.ep import EP, ep_activities, ep_layer
-from minisig.initializers.inputs import SIGMOID, TANH, Activation, Inputs, Matrix, Target
-from minisig.initializers.recurrent import Params, RecurrentOptions, ep_cell, unroll
+from minisig.initializers.ep import EPS
+from minisig.initializers.inputs import Inputs, Matrix, Params, Target
 from minisig.layers import RNN, Dense
-
-ACTIVATIONS: dict[Any, Activation] = {nn.Sigmoid: SIGMOID, nn.Tanh: TANH}
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def ep_(module: Any, sample: Any = None, *, init: str = "random+ep", rng: int | 
     >>> [layer.layer for layer in account.layers]
     ['0', '2']
     """
-    require_known("init", init, EP)
+    require_known("init", init, EPS)
     layers = _neurons(module)
     if not layers:
         raise UsageError(f"ep_ found no Linear and no RNN layer in {type(module).__name__}: it changed nothing")
@@ -62,7 +59,7 @@ def ep_(module: Any, sample: Any = None, *, init: str = "random+ep", rng: int | 
     before = layers[0].activation
     for layer in layers:
         if layer.fed_by_ep:
-            inputs = ep_activities(init, layer.cell.inputs, before)
+            inputs = EPS[init].activations(layer.cell.inputs, before)
         elif sample is None:
             inputs = Inputs.standard(layer.cell.inputs)
         else:
@@ -84,15 +81,16 @@ def _drawn(init: str, layer: Neurons, inputs: Inputs, rng: np.random.Generator) 
     cell, activation = layer.cell, layer.activation
     m = len(cell.biases[0])
     if cell.ours is RNN:
-        return ep_cell(init, inputs, m, rng.spawn(2), RecurrentOptions(), activation)
-    W, b = ep_layer(init, inputs, m, rng.spawn(1)[0], activation)
-    return {"W": W, "b": b}, Target(0.0, EP[init][1]() / activation.slope)
+        started = EPS[init].recurrent(inputs, m, rng.spawn(2), activation)
+        return started.params, started.target
+    W, b = EPS[init].layer(inputs, m, rng.spawn(1)[0], activation)
+    return {"W": W, "b": b}, EPS[init].target(activation)
 
 
 def _predicted(init: str, params: Params, inputs: Inputs, activation: Activation) -> tuple[Matrix, Matrix]:
     """Mean and variance of every logit; a recurrent layer's state is made of EP's own activities."""
     mean, variance = params["b"], np.zeros(params["b"].size)
-    for key, x in ((input_weights(params), inputs), ("Wh", ep_activities(init, params["b"].size, activation))):
+    for key, x in ((input_weights(params), inputs), ("Wh", EPS[init].activations(params["b"].size, activation))):
         if key in params:
             mean, variance = mean + x.mean @ params[key], variance + x.variance @ params[key] ** 2
     return mean, variance
@@ -109,9 +107,19 @@ def _measured(layers: list[Neurons], seen: dict[Any, tuple[Matrix, Matrix]]) -> 
                 x = x[:, None]
             elif cell.module.batch_first:
                 x = x.swapaxes(0, 1)
-            z, states[cell.module] = unroll(states.get(cell.module, x), cell.read(), TANH)
+            z, states[cell.module] = _unrolled(states.get(cell.module, x), cell.read())
         found[cell.name] = rows(z).mean(axis=0), rows(z).var(axis=0)
     return found
+
+
+def _unrolled(x: Matrix, cell: Params) -> tuple[Matrix, Matrix]:
+    """Logits and states (T, B, H) of a tanh RNN over inputs x (T, B, n)."""
+    z, h = x @ cell["Wx"] + cell["b"], np.zeros((x.shape[1], len(cell["Wh"])))
+    states = np.empty_like(z)
+    for t in range(len(x)):
+        z[t] += h @ cell["Wh"]
+        states[t] = h = np.tanh(z[t])
+    return z, states
 
 
 def _seen(module: Any, layers: list[Neurons], sample: Any) -> dict[Any, tuple[Matrix, Matrix]]:
@@ -164,12 +172,12 @@ def _neurons(module: Any) -> list[Neurons]:
     for name, inner in module.named_modules():
         if inner in cells:
             for cell in cells[inner]:
-                found.append(Neurons(cell, TANH if cell.ours is RNN else SIGMOID, fed_by_ep))
+                found.append(Neurons(cell, Tanh() if cell.ours is RNN else Sigmoid(), fed_by_ep))
                 fed_by_ep = True
             waiting = cell.ours is Dense
-        elif type(inner) in ACTIVATIONS:
+        elif (kind := MATCHES.get(type(inner))) and kind.logistic:
             if waiting:
-                found[-1] = replace(found[-1], activation=ACTIVATIONS[type(inner)])
+                found[-1] = replace(found[-1], activation=kind())
             waiting = False
         elif is_activation(inner):
             raise UsageError(

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from torch import nn
 
+from minisig.activations import Erf, ScaledTanh
 from minisig.backends import Array
-from minisig.bridges.torch.cells import Cell, cells_of, input_weights, is_activation
+from minisig.bridges.torch.cells import MATCHES, Cell, cells_of, input_weights, is_activation
 from minisig.errors import UsageError
-from minisig.layers import RNN, Dropout, ScaledTanh, Sigmoid
+from minisig.layers import RNN, Dropout
 from minisig.network import Network
+
+FUNCTIONS: dict[type, str] = {ScaledTanh: "1.7159 tanh(2z/3)", Erf: "torch.erf"}  # of which torch has no module
 
 
 def to_torch(net: Network, module: Any) -> None:
@@ -103,13 +105,19 @@ def _matched(net: Network, module: Any) -> Iterator[tuple[str, Any, Cell]]:
 def _require_activations(net: Network, module: Any) -> None:
     """Refuse activations that can be seen not to be the network's; one module may be called in several places."""
     ours = [type(layer) for layer in net.layers.values() if not layer.params and not isinstance(layer, Dropout)]
-    if not {*ours} <= {Sigmoid, ScaledTanh}:
+    if not {*ours} <= {*MATCHES.values(), *FUNCTIONS}:
         return  # a layer of one's own may match anything
-    theirs = {name: type(inner) for name, inner in module.named_modules() if is_activation(inner)}
-    for i, (name, kind) in enumerate(theirs.items()):
-        if kind is not nn.Sigmoid or i >= ours.count(Sigmoid):
+    left = Counter(ours)
+    for name, inner in module.named_modules():
+        if not is_activation(inner):
+            continue
+        kind = MATCHES.get(type(inner))
+        if kind is None or not left[kind] or getattr(inner, "beta", 1) != 1:  # that of a Softplus
             has = " and ".join(f"{n} {own.__name__}" for own, n in Counter(ours).items()) or "no activation"
             remedy = "they must be the same"
-            if ScaledTanh in ours:
-                remedy = "torch has no ScaledTanh, apply 1.7159 tanh(2z/3) as a function"
-            raise UsageError(f"the module's {name} is a {kind.__name__}, but the network has {has}: {remedy}")
+            if missing := next((own for own in FUNCTIONS if own in ours), None):
+                remedy = f"torch has no {missing.__name__}, apply {FUNCTIONS[missing]} as a function"
+            raise UsageError(
+                f"the module's {name} is a {str(inner).removesuffix('()')}, but the network has {has}: {remedy}"
+            )
+        left[kind] -= 1

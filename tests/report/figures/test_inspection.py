@@ -10,12 +10,12 @@ import minisig as ms
 from minisig.data import load
 from minisig.diagnostics.inspection import inspect_network
 from minisig.experiments import configure
+from minisig.models import build_network
 from minisig.report.figures import gradient_maps, inspection_figure, new_figure, save
 from minisig.report.figures.activations import draw_activations
 from minisig.report.figures.bounds import LINES, draw_bounds
 from minisig.report.metrics import read_metrics
 from minisig.report.palette import COLOURS
-from minisig.training.build import build_network
 
 pytest.importorskip("matplotlib")
 

@@ -3,9 +3,11 @@
     forward     y  = A tanh(B z)        any shape
     backward    dz = dy · (B/A) (A² − y²)
 
-It is a logistic in disguise, y = 2A (g(2B z) − ½), so the theory of the sigmoid neuron covers it too.
+It is a logistic in disguise, y = 2A (g(2B z) − ½).
 """
 
+from minisig.activations.base import Logistic
+from minisig.activations.logistic import LogisticActivation
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient
 
@@ -13,13 +15,11 @@ A = 1.7159
 B = 2.0 / 3.0
 
 
-class ScaledTanh:
+class ScaledTanh(LogisticActivation):
     """y = A tanh(B z), of any shape."""
 
-    slope, scale, centre = 2 * B, 2 * A, 0.0  # y = centre + scale · (g(slope · z) − ½), see initializers.inputs
-
-    def __init__(self) -> None:
-        self.params: dict[str, Array] = {}
+    name = "scaled-tanh"
+    logistic = Logistic(slope=2 * B, scale=2 * A, centre=0.0)
 
     def forward(self, z: Array, backend: Backend) -> tuple[Array, Array]:
         y = B * z

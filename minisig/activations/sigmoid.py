@@ -4,17 +4,16 @@ forward     y  = g(z)               any shape
 backward    dz = dy · y (1 − y)
 """
 
+from minisig.activations.base import Logistic
+from minisig.activations.logistic import LogisticActivation
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient
 
 
-class Sigmoid:
+class Sigmoid(LogisticActivation):
     """y = 1 / (1 + e^−z), of any shape."""
 
-    slope, scale, centre = 1.0, 1.0, 0.5  # y = centre + scale · (g(slope · z) − ½), see initializers.inputs
-
-    def __init__(self) -> None:
-        self.params: dict[str, Array] = {}
+    logistic = Logistic(slope=1.0, scale=1.0, centre=0.5)
 
     def forward(self, z: Array, backend: Backend) -> tuple[Array, Array]:
         y = backend.sigmoid(z)
