@@ -100,7 +100,7 @@ class Models(Table[Model]):
         return super().__getitem__(name)
 
 
-MODELS = Models("models", {"mlp": MLP()})
+MODELS = Models("models", {"mlp": MLP(), **{name: Recurrent(name) for name in CELLS.rows}})
 
 
 def build_network(config: Any, data: Dataset) -> Network:

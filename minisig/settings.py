@@ -81,7 +81,8 @@ class Chosen(NamedTuple):
 def kind_of(kind: type[S], plain: Any, before: str = "") -> type[S]:
     """The class with the settings of the parts that are named in `plain`, or by default."""
     own = dict.fromkeys(part.settings for part in parts_of(kind, plain, before) if part.settings)
-    found: type[S] = _merged(kind, tuple(own)) if own else kind
+    with _PREPARING:  # or two threads make two classes, whose settings are never equal
+        found: type[S] = _merged(kind, tuple(own)) if own else kind
     return found
 
 
@@ -100,7 +101,8 @@ def parts_of(kind: type[Settings], plain: Any, before: str = "") -> list[Chosen]
             require_known(f"{before}{field}", name, table)
             if not suits(table[name]):
                 others = ", ".join(row for row in table if suits(table[row]))
-                raise UsageError(f"{before}{field}: {name} is not for this network; choose from: {others}")
+                who = next((part.name for part in found.values() if part.settings is one), "this")
+                raise UsageError(f"{before}{field}: {name} is not for {who}; choose from: {others}")
             own = getattr(table[name], attribute, None) if attribute else None
             found[field] = Chosen(field, name, own, table, suits)
             if own is not None:
@@ -118,7 +120,9 @@ def _default(field: str, *kinds: type[Settings]) -> Any:
 
 def with_settings_of(rows: Iterable[tuple[Any, str]]) -> type[Settings]:
     """The settings of these rows, each a part and the attribute that holds its class of settings, and no others."""
-    found: type[Settings] = _merged(Settings, tuple(own for row, name in rows if (own := getattr(row, name, None))))
+    own = [settings for row, attribute in rows if (settings := getattr(row, attribute, None))]
+    with _PREPARING:
+        found: type[Settings] = _merged(Settings, tuple(own))
     return found
 
 
@@ -135,8 +139,7 @@ def _merged(kind: Any, brought: tuple[type[Settings], ...]) -> Any:
             )
             fields[name] = (name, field.type, msgspec.field(**default, **factory))
     options: Any = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True}
-    with _PREPARING:
-        return msgspec.defstruct(kind.__name__, fields.values(), bases=(kind,), module=kind.__module__, **options)
+    return msgspec.defstruct(kind.__name__, fields.values(), bases=(kind,), module=kind.__module__, **options)
 
 
 def brought(row: Any, chosen: Settings, attribute: str = "Settings") -> dict[str, Any]:
@@ -239,22 +242,24 @@ def _inner(kind: Any) -> type[Settings] | None:
 
 
 def _refuse(name: str, kind: type[Settings], plain: Mapping[str, Any], types: Mapping[str, Any], before: str) -> None:
-    for field, owner in owners(name, kind):
-        chosen = [part.name for part in parts_of(kind, plain, before) if part.field == field]
-        raise UsageError(f"{before}{name} is a setting of {owner}; leave it out for {(chosen or ['the others'])[0]}")
+    chosen = {part.field: part.name for part in parts_of(kind, plain, before)}
+    for way in _ways(name, kind):
+        field, owner = next((field, row) for field, row in way.items() if chosen.get(field) != row)
+        raise UsageError(f"{before}{name} is a setting of {owner}; leave it out for {chosen.get(field, 'the others')}")
     require_known(f"setting of {before.rstrip('.')}" if before else "setting", name, types)
 
 
-def owners(name: str, kind: type[Settings], seen: tuple[type, ...] = ()) -> Iterator[tuple[str, str]]:
-    """The field and the name of every part that would bring a setting of this name."""
-    for field, (table, attribute, _) in kind.parts.items():
+def _ways(name: str, kind: type[Settings]) -> Iterator[dict[str, str]]:
+    """What would have to be named, field by field, for a setting of this name to be there."""
+    for field, (table, attribute, suits) in kind.parts.items():
         for row, part in table.rows.items():  # of other projects only what is in use
-            own = getattr(part, attribute, None)
-            if own is None or own in seen:
+            own = getattr(part, attribute, None) if attribute and suits(part) else None
+            if own is None:
                 continue
             if name in fields_of(own):
-                yield field, row
-            yield from owners(name, own, (*seen, own))
+                yield {field: row}
+            for way in _ways(name, own):
+                yield {field: row} | way
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:

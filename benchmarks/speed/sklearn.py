@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.speed.workloads import Case, Step
+from minisig.experiments import settings
 
 
 def step_of(case: Case) -> Step:

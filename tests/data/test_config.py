@@ -20,19 +20,21 @@ LIMITS = {  # the least and the most that is allowed, and what is beyond
 
 
 def test_the_papers_delay_and_the_customs_of_language_models_are_the_defaults():
+    assert configure("copy-memory").data.delay == 100
+    assert (configure("ptb").data.steps, configure("ptb").data.vocabulary) == (35, 10_000)
     config = DataConfig(source="ptb")
-    assert (config.delay, config.steps, config.vocabulary) == (100, 35, 10_000)
     assert (config.hold_out, config.path, config.augment) == (True, None, None)
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_setting_goes_to_its_limits_and_no_further(name):
     least, most, below, beyond = LIMITS[name]
+    experiment = {"data.delay": "copy-memory", "data.steps": "ptb", "data.vocabulary": "ptb"}.get(name, "digits")
     for value in (least, most):
-        found = configure("digits", {name: value})
+        found = configure(experiment, {name: value})
         for step in name.split("."):
             found = getattr(found, step)
         assert found == (tuple(value) if isinstance(value, list) else value)
     for value in (below, beyond):
         with pytest.raises(UsageError, match=name):
-            configure("digits", {name: value})
+            configure(experiment, {name: value})

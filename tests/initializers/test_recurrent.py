@@ -5,9 +5,9 @@ import pytest
 
 from minisig.data import DataConfig, load
 from minisig.errors import UsageError
-from minisig.initializers import RecurrentOptions, initialize_recurrent
+from minisig.initializers import initialize_recurrent
 from minisig.initializers.inputs import SAMPLE
-from minisig.initializers.recurrent import TOLERANCE
+from minisig.initializers.lsuv import TOLERANCE
 from minisig.network import recurrent
 from tests.initializers.test_draws import assert_uniform
 
@@ -18,14 +18,14 @@ V, H = 10, 100
 
 @pytest.fixture(scope="module")
 def copy():
-    part = load(DataConfig(source="copy-memory", delay=100)).train
+    part = load(DataConfig(source="copy-memory")).train
     return part.batches(20, 0).at(1).x, np.bincount(part.tokens.ravel(), minlength=V)
 
 
 def weights(init, copy=None, model="rnn", hidden=(H,), **options):
     tokens, frequencies = copy or (None, None)
     rng = np.random.default_rng(0)
-    return initialize_recurrent(init, model, V, hidden, rng, tokens, frequencies, RecurrentOptions(**options))
+    return initialize_recurrent(init, model, V, hidden, rng, tokens, frequencies, **options)
 
 
 @pytest.mark.parametrize("init", ["random+ep", "ortho+ep"])
@@ -40,7 +40,7 @@ def test_recurrent_mode_puts_every_state_row_at_the_radius_and_the_inputs_at_a_t
 @pytest.mark.parametrize("mode", ["recurrent", "joint"])
 def test_biases_centre_the_logits_of_the_real_symbols(copy, mode):
     _, frequencies = copy
-    params, _ = weights("random+ep", copy, mode=mode)
+    params, _ = weights("random+ep", copy, ep_mode=mode)
     cell, E = params["rnn0"], params["embedding"]["E"]
     mean = (frequencies / frequencies.sum()) @ E
     np.testing.assert_allclose(mean @ cell["Wx"] + 0.5 * cell["Wh"].sum(axis=0) + cell["b"], 0, atol=1e-12)
@@ -60,7 +60,7 @@ def test_frequencies_that_nobody_gave_are_counted_in_the_tokens(copy):
     [("recurrent", (0.1 / np.sqrt(VARIANCE), RADIUS)), ("joint", (RADIUS / np.sqrt(2), RADIUS / np.sqrt(2)))],
 )
 def test_the_second_layer_is_made_for_activities_of_eps_own_neurons(copy, init, mode, lengths):
-    params, _ = weights(init, copy, hidden=[H, 60], mode=mode)
+    params, _ = weights(init, copy, hidden=[H, 60], ep_mode=mode)
     cell = params["rnn1"]
     assert cell["Wx"].shape == (H, 60)
     np.testing.assert_allclose(np.linalg.norm(cell["Wx"], axis=0), lengths[0], rtol=1e-9)
@@ -70,7 +70,7 @@ def test_the_second_layer_is_made_for_activities_of_eps_own_neurons(copy, init, 
 
 def test_joint_mode_splits_the_variance_evenly(copy):
     _, frequencies = copy
-    params, _ = weights("random+ep", copy, mode="joint")
+    params, _ = weights("random+ep", copy, ep_mode="joint")
     cell, E = params["rnn0"], params["embedding"]["E"]
     p = frequencies / frequencies.sum()
     variance = p @ (E - p @ E) ** 2
@@ -182,7 +182,7 @@ def test_lsuv_leaves_a_single_logit_as_it_is_for_it_has_no_variance():
 
 @pytest.mark.parametrize("init", ["random+ep", "lsuv"])
 def test_an_lstm_refuses_what_is_meant_for_sigmoids(init):
-    with pytest.raises(UsageError, match=r"for an LSTM.*ortho, glorot, lecun"):
+    with pytest.raises(UsageError, match=r"does not initialize a lstm; choose from: ortho, glorot, lecun$"):
         weights(init, model="lstm")
 
 
@@ -196,8 +196,8 @@ def test_a_network_without_words_or_units_is_refused(vocabulary, hidden):
     "options", [{"radius": -4.5}, {"radius": 0.0}, {"input_rms": 0.0}, {"input_rms": float("nan")}]
 )
 def test_lengths_that_are_not_positive_are_refused(options):
-    with pytest.raises(UsageError, match="expected a positive radius and input_rms"):
-        RecurrentOptions(**options)
+    with pytest.raises(UsageError, match="expected (float >= 1e-06|a finite number), got"):
+        weights("random+ep", **options)
 
 
 @pytest.mark.parametrize(
