@@ -84,14 +84,78 @@ array([1., 0., 2., 0.])
 >>> float(ms.Evaluated(np.array([[3.0, 4.0]])).norm(backend))
 5.0
 
-Five tables of names are open to everybody: ACTIVATIONS, INITIALIZERS, EXPERIMENTS, MODELS and SOURCES (of data); see
-plugins.py.
+What is minimized is a loss, which brings its metrics; by what rule is an optimizer, at what rate a schedule:
+
+>>> numbers = ms.mlp([64, 20, 1], x=x, loss=ms.MeanSquaredError())
+>>> list(ms.MeanSquaredError().score(ms.MeanSquaredError().tally(numbers.forward(x), x[:, 0], numbers.backend)))
+['loss', 'rmse', 'mae', 'r2']
+>>> [ms.LOSSES[name] for name in ("softmax-cross-entropy", "sigmoid-cross-entropy")] == [
+...     ms.SoftmaxCrossEntropy, ms.SigmoidCrossEntropy]
+True
+>>> list(ms.OPTIMIZERS.values()) == [ms.Momentum, ms.SGD, ms.Adam, ms.AdamW, ms.RMSprop]
+True
+>>> ms.Training(own, data, config, optimizer=ms.AdamW(weight_decay=0.1)).advance()["iteration"]
+1
+>>> ms.configure("digits", {"optimizer.schedule": "plateau", "optimizer.patience": 5}).optimizer.patience
+5
+>>> isinstance(ms.evaluate(own, data.test), ms.Score)      # metrics by name
+True
+
+Every kind of part is a table of names that is open to everybody, in a program or by entry point (see plugins.py):
+ACTIVATIONS, BACKENDS, CELLS, EXPERIMENTS, INITIALIZERS, LOSSES, MODELS, OPTIMIZERS, SCHEDULES and SOURCES (of data). A
+part says what can be set about it by a class `Settings`, and that reaches `configure` and `--set`:
+
+>>> class Sign(ms.Optimizer):                       # w ← w − η · size · sign(g)
+...     needs_matrices = True
+...
+...     class Settings(ms.Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+...         size: float = 1.0
+...
+...     def __init__(self, size):
+...         super().__init__()
+...         self.size = size
+...
+...     def apply(self, w, g, slots, numbers, backend):
+...         w += numbers * self.size * backend.xp.sign(g.dense(backend))
+>>> ms.OPTIMIZERS["sign"] = Sign
+>>> ms.run(ms.configure("xor", {"optimizer.name": "sign", "optimizer.size": 0.1}))["test_error"] < 50
+True
+>>> class Triangle(ms.Schedule):                    # up and down again
+...     knows_the_end = True
+...
+...     def factor(self, iteration, iterations):
+...         return 1 - abs(2 * iteration / iterations - 1)
+>>> ms.SCHEDULES["triangle"] = Triangle
+>>> ms.run(ms.configure("xor", {"optimizer.schedule": "triangle", "iterations": 20}))["iterations"]
+20
+>>> class Absolute(ms.Loss):                        # |z − t|, one number for each prediction
+...     def checked(self, z, targets, backend):
+...         return backend.asarray(targets).reshape(z.shape)
+...
+...     def rows(self, z, targets, backend):
+...         d = z - targets
+...         return abs(d).sum(axis=1), backend.xp.sign(d) / len(d)
+>>> ms.LOSSES["absolute"] = Absolute
+>>> type(ms.mlp([64, 5, 1], loss="absolute").loss) is Absolute
+True
+>>> class Plain(ms.Backend):                        # every primitive in plain array operations
+...     xp = np
+>>> ms.BACKENDS["plain"] = Plain
+>>> ms.run(ms.configure("xor", {"backend": "plain", "iterations": 5}))["backend"]
+'plain'
+>>> issubclass(ms.GRU, ms.Recurrent) and list(ms.CELLS) == ["rnn", "lstm", "gru"]
+True
+>>> del ms.OPTIMIZERS["sign"], ms.SCHEDULES["triangle"], ms.LOSSES["absolute"], ms.BACKENDS["plain"]
 
 >>> def constant(sizes, rngs, inputs, activation):
 ...     return [(np.ones((n, m)), np.zeros(m)) for n, m in zip(sizes, sizes[1:])], ms.Target()
 >>> ms.INITIALIZERS["constant"] = constant
 >>> float(ms.mlp([3, 2], init="constant").params["dense0.W"].sum())
 6.0
+>>> constant.cell = lambda cell, inputs, H, rngs: ms.Started(      # for recurrent networks, too
+...     {"Wx": np.ones((len(inputs.mean), cell.gates * H)), "Wh": np.eye(H, cell.gates * H)})
+>>> ms.recurrent(5, [4], model="gru", init="constant").params["gru0.Wh"].shape
+(4, 12)
 >>> del ms.INITIALIZERS["constant"]
 >>> def coin(config, seed):                         # x (N, n) in about [−1, 1] and labels 0 … classes − 1
 ...     part = ms.Split(np.array([[-1.0], [1.0]]), np.array([0, 1]))

@@ -22,15 +22,82 @@ MODULES = [
 
 
 def test_the_public_names_are_these():
-    assert minisig.__all__ == """
-        ACTIVATIONS Activation Adam AdamW BACKENDS Backend CELLS Config DataConfig DataError Dataset Dense Diverged Dropout
-        EXPERIMENTS Embedding Erf Evaluated Experiment GRU INITIALIZERS Inputs LOSSES LSTM Layer Loss MODELS
-        MeanSquaredError MinisigError Momentum Network NetworkConfig OPTIMIZERS Observer Optimizer OptimizerConfig Outer
-        RMSprop RNN ReLU Recurrent RowSum Rows SCHEDULES SGD SOURCES ScaledTanh Schedule Score Settings Sigmoid
-        SigmoidCrossEntropy SoftmaxCrossEntropy Softplus Split Started Tanh Target Training UsageError
-        activation_statistics check_gradients configure evaluate get_backend initialize inspect_network load_data mlp
-        recurrent restore resume run vanishing_bounds
-    """.split()
+    assert minisig.__all__ == [
+        "ACTIVATIONS",
+        "Activation",
+        "Adam",
+        "AdamW",
+        "BACKENDS",
+        "Backend",
+        "CELLS",
+        "Config",
+        "DataConfig",
+        "DataError",
+        "Dataset",
+        "Dense",
+        "Diverged",
+        "Dropout",
+        "EXPERIMENTS",
+        "Embedding",
+        "Erf",
+        "Evaluated",
+        "Experiment",
+        "GRU",
+        "INITIALIZERS",
+        "Inputs",
+        "LOSSES",
+        "LSTM",
+        "Layer",
+        "Loss",
+        "MODELS",
+        "MeanSquaredError",
+        "MinisigError",
+        "Momentum",
+        "Network",
+        "NetworkConfig",
+        "OPTIMIZERS",
+        "Observer",
+        "Optimizer",
+        "OptimizerConfig",
+        "Outer",
+        "RMSprop",
+        "RNN",
+        "ReLU",
+        "Recurrent",
+        "RowSum",
+        "Rows",
+        "SCHEDULES",
+        "SGD",
+        "SOURCES",
+        "ScaledTanh",
+        "Schedule",
+        "Score",
+        "Settings",
+        "Sigmoid",
+        "SigmoidCrossEntropy",
+        "SoftmaxCrossEntropy",
+        "Softplus",
+        "Split",
+        "Started",
+        "Tanh",
+        "Target",
+        "Training",
+        "UsageError",
+        "activation_statistics",
+        "check_gradients",
+        "configure",
+        "evaluate",
+        "get_backend",
+        "initialize",
+        "inspect_network",
+        "load_data",
+        "mlp",
+        "recurrent",
+        "restore",
+        "resume",
+        "run",
+        "vanishing_bounds",
+    ]
     for name in minisig.__all__:
         assert getattr(minisig, name) is not None
     assert dir(minisig) == sorted(minisig.__all__)

@@ -15,7 +15,7 @@ from minisig.initializers import Inputs, initialize
 from minisig.layers.recurrent import Recurrent
 from minisig.models import build_network
 from minisig.network import Network
-from tests.test_plugins import install, python
+from tests.support.projects import install, python
 
 
 class Swish(ms.Activation):

@@ -11,7 +11,7 @@ from minisig.backends import BACKENDS, Backend, get_backend
 from minisig.backends.numpy import NumpyBackend
 from minisig.errors import MinisigError, UsageError
 from minisig.models import build_network
-from tests.test_plugins import install
+from tests.support.projects import install
 
 MINE = """
 import numpy

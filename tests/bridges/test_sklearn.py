@@ -176,10 +176,10 @@ def test_dropout_and_adam_are_ours(digits):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"init": "lecum"}, "unknown init 'lecum'. Did you mean 'lecun'?"),
+        ({"init": "lecum"}, "unknown network.init 'lecum'. Did you mean 'lecun'?"),
         ({"hidden_layer_sizes": (5, 0)}, "hidden"),
         ({"learning_rate": -1}, "learning_rate"),
-        ({"optimizer": "sgd"}, "optimizer"),
+        ({"optimizer": "sdg"}, "optimizer"),
         ({"dropout": 1.0}, "dropout"),
         ({"batch_size": 0}, "batch_size"),
         ({"max_iter": 0}, "max_iter"),

@@ -196,7 +196,7 @@ def test_a_network_without_words_or_units_is_refused(vocabulary, hidden):
     "options", [{"radius": -4.5}, {"radius": 0.0}, {"input_rms": 0.0}, {"input_rms": float("nan")}]
 )
 def test_lengths_that_are_not_positive_are_refused(options):
-    with pytest.raises(UsageError, match="expected (float >= 1e-06|a finite number), got"):
+    with pytest.raises(UsageError, match=r"expected (float >= 1e-06|a finite number), got"):
         weights("random+ep", **options)
 
 
