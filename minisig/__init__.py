@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from minisig.training.config import Config, NetworkConfig, OptimizerConfig
     from minisig.training.evaluate import evaluate
     from minisig.training.loop import Training
+    from minisig.training.observers import Observer
     from minisig.training.restore import restore
     from minisig.training.run import resume, run
 
@@ -154,6 +155,7 @@ _HOME = {
     "MinisigError": "errors",
     "Network": "network",
     "NetworkConfig": "training.config",
+    "Observer": "training.observers",
     "OptimizerConfig": "training.config",
     "Outer": "gradients",
     "RNN": "layers",
@@ -205,6 +207,7 @@ __all__ = [
     "MinisigError",
     "Network",
     "NetworkConfig",
+    "Observer",
     "OptimizerConfig",
     "Outer",
     "RecurrentOptions",

@@ -44,6 +44,7 @@ def test_the_public_names_are_these():
         "MinisigError",
         "Network",
         "NetworkConfig",
+        "Observer",
         "OptimizerConfig",
         "Outer",
         "RecurrentOptions",

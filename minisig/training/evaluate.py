@@ -1,19 +1,26 @@
 """How well a network does on a whole part of the data, every example counted once."""
 
-from dataclasses import dataclass
 from math import exp
 
-from minisig.data import Part
+from minisig.data import Part, Split
 from minisig.gradients import rows
 from minisig.losses import require_labels
 from minisig.network import Network, States
 
 
-@dataclass(frozen=True)
-class Score:
-    loss: float  # mean cross-entropy of all predictions
-    error: float  # percent of them that are wrong
-    recall: float | None = None  # percent right of those that had to be remembered, if any had to
+class Score(dict[str, float]):
+    """Metrics by name, which are attributes too.
+
+    loss        mean cross-entropy of all predictions
+    error       percent of them that are wrong
+    recall      percent right of those that had to be remembered, if any had to
+    """
+
+    def __getattr__(self, name: str) -> float:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"a score of {', '.join(self)} has no {name}") from None
 
     @property
     def perplexity(self) -> float:
@@ -36,4 +43,13 @@ def evaluate(net: Network, part: Part) -> Score:
         if batch.recall is not None:
             recalled += int(right[batch.recall].sum())
             asked += right[batch.recall].size
-    return Score(loss / count, 100 * wrong / count, 100 * recalled / asked if asked else None)
+    score = Score(loss=loss / count, error=100 * wrong / count)
+    return Score(score, recall=100 * recalled / asked) if asked else score
+
+
+def reported(score: Score, part: Part) -> Score:
+    """What a summary tells of a score: of sequences the perplexity in place of the error."""
+    if isinstance(part, Split):
+        return score
+    others = {name: value for name, value in score.items() if name not in ("loss", "error")}
+    return Score({"loss": score.loss, "perplexity": score.perplexity} | others)
