@@ -21,7 +21,7 @@ from benchmarks import record
 from minisig.errors import MinisigError
 from minisig.experiments import EXPERIMENTS
 from minisig.experiments.compare import compare, every_row, plan
-from minisig.experiments.executors import place
+from minisig.experiments.executors import choose_executor
 from minisig.report.comparison import comparison_json, comparison_text
 from minisig.report.figures import learning_curves, require_drawable, save
 
@@ -71,8 +71,8 @@ def main(names: tuple[str, ...], workers: int | None, scheduler: str | None, bac
                 own["optimizer.learning_rate"] *= SLOWER[row]
                 slower = {"learning_rate_times": {row: SLOWER[row]}}
             jobs += plan(experiment, [row], seeds, own)
-        where = place(workers, scheduler, gpu=backend == "cupy")
-        comparison = compare(jobs, Path("runs") / "paper" / name, where)
+        executor = choose_executor(workers, scheduler, gpu=backend == "cupy")
+        comparison = compare(jobs, Path("runs") / "paper" / name, executor)
         print(comparison_text(comparison), flush=True)
         target = f"paper/{name}-full" if full else f"paper/{name}"
         command = f"python -m benchmarks.paper {name} --backend {backend}" + (" --full" if full else "")

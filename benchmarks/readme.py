@@ -18,7 +18,7 @@ from benchmarks.speed.report import markdown
 from benchmarks.speed.workloads import OURS
 from minisig.experiments import PAPER_INITS
 from minisig.lessons import titles
-from minisig.report.comparison import UNITS
+from minisig.report.labels import label
 
 MACHINE = (
     "The quick start and XOR were measured on {cpu}, {threads} of {cores} cores; Python {python}, NumPy {numpy}, "
@@ -127,7 +127,7 @@ def _paper() -> str:
         rows = {row["init"]: row for row in found["rows"]}
         others = [row for row in found["rows"] if row["init"] not in names]
         digits = 2 if found["metric"] == "test_error" else 1 if rows["random+ep"]["mean"] > 10 else 3
-        what = [f"{name}, {UNITS[found['metric']]}", f"{found['seeds']} × {found['iterations']:,}"]
+        what = [f"{name}, {label(found['metric'])}", f"{found['seeds']} × {found['iterations']:,}"]
         for who, figure, spread in (("here", "mean", "std"), ("paper", "paper", "paper_std")):
             if any(row[figure] for row in found["rows"]):
                 cells = {row["init"]: _figure(row[figure], row[spread], digits) for row in found["rows"]}

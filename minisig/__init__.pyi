@@ -70,6 +70,7 @@ from minisig.training.config import NetworkConfig as NetworkConfig
 from minisig.training.config import OptimizerConfig as OptimizerConfig
 from minisig.training.evaluate import evaluate as evaluate
 from minisig.training.loop import Training as Training
+from minisig.training.observers import Observer as Observer
 from minisig.training.restore import restore as restore
 from minisig.training.run import resume as resume
 from minisig.training.run import run as run

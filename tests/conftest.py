@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from minisig.data import Dataset, load
-from minisig.experiments import under_way
+from minisig.experiments import results
 from minisig.training.run import run
 
 # The same examples every time; `pytest --hypothesis-profile default` goes looking for new ones.
@@ -45,6 +45,6 @@ def fail(monkeypatch):
                 raise error
             return run(config, *args, **kwargs)
 
-        monkeypatch.setattr(under_way, "run", run_or_fail)
+        monkeypatch.setattr(results, "run", run_or_fail)
 
     return choose

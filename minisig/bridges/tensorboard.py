@@ -10,7 +10,7 @@ from fresh states. So nothing that is logged changes a number of the training.
 >>> config = ms.configure("xor", {"iterations": 20})
 >>> from pathlib import Path; from tempfile import TemporaryDirectory
 >>> with TemporaryDirectory() as folder:
-...     summary = ms.run(config, TensorBoardFolder(Path(folder) / "run"))
+...     summary = ms.run(config, Path(folder) / "run", observers=[TensorBoard(Path(folder) / "run")])
 ...     len(list(Path(folder).glob("run/tensorboard/events.*")))
 1
 """
@@ -23,18 +23,19 @@ import numpy as np
 
 from minisig.errors import MinisigError, writing
 from minisig.jsonable import jsonable
-from minisig.training.checkpoint import Position
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Training
+from minisig.training.observers import Observer
+from minisig.training.records import Record
 
 NAME = "tensorboard"
 
 
-class TensorBoardFolder(RunFolder):
-    """A run's folder that also keeps a TensorBoard log; a resumed run goes on in it."""
+class TensorBoard(Observer):
+    """Keeps a TensorBoard log in the folder of the run it observes; a resumed run goes on in it."""
 
-    def __init__(self, path: Path, *, numbered: bool = False) -> None:
-        super().__init__(path, numbered=numbered)
+    def __init__(self, folder: RunFolder | Path | str) -> None:
+        self.folder = RunFolder.at(folder)
         try:
             from tensorboardX import SummaryWriter
         except ImportError:
@@ -44,9 +45,10 @@ class TensorBoardFolder(RunFolder):
 
     def begin(self, training: Training) -> None:
         iteration = training.iteration
-        with writing(self.path):
+        path = self.folder.path
+        with writing(path):
             self.writer = self.open(
-                str(self.path / NAME),
+                str(path / NAME),
                 purge_step=iteration + 1 if iteration else 0,  # what came after the checkpoint is made again
                 filename_suffix=f".{iteration:010}",  # two files of the same second, and in their order
             )
@@ -55,22 +57,19 @@ class TensorBoardFolder(RunFolder):
         if iteration == 0:
             self._histograms(iteration)
 
-    def log(self, record: Mapping[str, Any]) -> None:
-        super().log(record)
+    def log(self, record: Record) -> None:
         iteration = record["iteration"]
         for tag, value in _numbers(jsonable(record)):
             self.writer.add_scalar(tag, value, iteration)
         if "valid_loss" in record:
             self._histograms(iteration)
 
-    def checkpoint(self, training: Training, position: Position) -> None:
-        self.writer.flush()  # before what it holds counts as done
-        super().checkpoint(training, position)
+    def save(self, training: Training) -> None:
+        self.writer.flush()
 
-    def release(self) -> None:
+    def close(self) -> None:
         if self.writer:
             self.writer.close()
-        super().release()
 
     def _histograms(self, iteration: int) -> None:
         net = self.training.net

@@ -81,8 +81,14 @@ def compare(
     from minisig.experiments import EXPERIMENTS
     from minisig.experiments.compare import compare as run_comparison
     from minisig.experiments.compare import every_row, plan
-    from minisig.experiments.executors import place
-    from minisig.report.comparison import comparison_csv, comparison_json, comparison_markdown, comparison_text
+    from minisig.experiments.executors import choose_executor
+    from minisig.report.comparison import (
+        comparison_csv,
+        comparison_json,
+        comparison_markdown,
+        comparison_text,
+        table_suffix,
+    )
     from minisig.report.figures import learning_curves, require_drawable, save
     from minisig.training.files import write_file
 
@@ -96,10 +102,10 @@ def compare(
     folder = Path(out or f"runs/compare-{experiment}")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose a folder for the runs")
-    where = place(workers, scheduler, gpu=jobs[0].config.backend == "cupy")
+    executor = choose_executor(workers, scheduler, gpu=jobs[0].config.backend == "cupy")
     try:
-        with comparison_progress(jobs, watching=not (workers or scheduler)) as (watch, finished):
-            comparison = run_comparison(jobs, folder, where, watch=watch, finished=finished)
+        with comparison_progress(jobs, watching=not (workers or scheduler)) as (observers, finished):
+            comparison = run_comparison(jobs, folder, executor, observers=observers, finished=finished)
     except KeyboardInterrupt:
         how = f"finished runs are kept in {folder}, the same command goes on with the others"
         raise Interrupted(f"stopped; {how}", signal.SIGINT) from None
@@ -113,17 +119,19 @@ def compare(
     if some or form != "text" or len(set(map(str, failures))) > 1:  # what is wrong with all of them is told once, below
         say(texts[form])  # before anything is written, which the disk may refuse
     if some:
+        number = table_suffix(folder, comparison.identity)
         with writing(folder):
             for name, suffix in (("json", "json"), ("csv", "csv"), ("markdown", "md")):
-                write_file(folder / f"comparison.{suffix}", f"{texts[name]}\n".encode())
+                write_file(folder / f"comparison{number}.{suffix}", f"{texts[name]}\n".encode())
         curves = learning_curves(comparison) if find_spec("matplotlib") else None
-        drawn = curves is not None and _kept(curves, folder / "curves.png")
+        drawn = curves is not None and _kept(curves, folder / f"curves{number}.png")
         report = report_beside(folder)
         if plot:
             save(curves, Path(plot))
         if form == "text":
             what = "runs, tables and curves" if drawn else "runs and tables"
-            click.echo(f"\n{what} are in {folder}{f', see {report} there' if report else ''}")
+            which = f" as comparison{number}, beside another comparison's" if number else ""
+            click.echo(f"\n{what} are in {folder}{which}{f', see {report} there' if report else ''}")
     if failures:
         error = MinisigError(f"{len(failures)} of {len(jobs)} runs failed; the first: {failures[0]}")
         if len({failure.exit_code for failure in failures}) == 1:

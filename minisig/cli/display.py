@@ -3,7 +3,7 @@
     ━━━━━━━╸━━━━ 1860/3000 812 it/s 0:00:01 loss 2.302 valid 90.7 %
     gradients 2e-07 … 7e-01, input first, a step is a factor of ten: ▂▃▃▄▅▆▇██
 
-It works with the last record whenever it draws, a few times a second; what training does is keep that record.
+It works with the last record whenever it draws, a few times a second; while training it keeps that record.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,11 +24,14 @@ from rich.progress import (
 from rich.text import Text
 
 from minisig.diagnostics.bounds import DEAD
-from minisig.training.loop import Record
+from minisig.training.loop import Training
+from minisig.training.observers import Observer
+from minisig.training.records import Record, metrics
 
 REFRESHES = 4  # a second
 LEVELS = "·▁▂▃▄▅▆▇█"  # nothing at all; then a step for every decade below the largest, seven of them or more the lowest
 ASCII_LEVELS = "012345678"  # for a terminal that has no other letters
+SHOWN = {"error": ("valid", "{:.1f} %"), "recall": ("recall", "{:.1f} %")}  # how to show a metric; others as they are
 
 
 class Speed(ProgressColumn):
@@ -57,21 +60,19 @@ class Display(Progress):
         )
 
     def follow(self, iterations: int) -> None:
-        """Make place for a run of so many."""
-        self.run = self.add_task("", total=iterations, run=True)
-
-    def begin_again(self) -> None:
-        """Another run follows."""
+        """A run of so many comes, in the place of the one before."""
         self.record, self.valid = None, ""
-        if self.run is not None:
-            self.reset(self.run, description="")
+        if self.run is None:
+            self.run = self.add_task("", total=iterations, run=True)
+        else:
+            self.reset(self.run, total=iterations, description="")
 
     def show(self, record: Record) -> None:
         self.record = record
-        if "valid_recall" in record:
-            self.valid = f"recall {record['valid_recall']:.1f} %"
-        elif "valid_error" in record:
-            self.valid = f"valid {record['valid_error']:.1f} %"
+        if found := metrics(record, "valid"):
+            name, value = list(found.items())[-1]  # the one that tells most comes last
+            label, form = SHOWN.get(name.removeprefix("valid_"), (name.replace("_", " "), "{:.3g}"))
+            self.valid = f"{label} {form.format(value)}"
         if self.run is not None:
             self.update(self.run, completed=record["iteration"])
 
@@ -83,6 +84,19 @@ class Display(Progress):
         if record:
             levels = ASCII_LEVELS if self.console.options.ascii_only else LEVELS
             yield gradient_bars(record["gradient_norm"], levels)
+
+
+class OnDisplay(Observer):
+    """Shows a run."""
+
+    def __init__(self, display: Display) -> None:
+        self.display = display
+
+    def begin(self, training: Training) -> None:
+        self.display.follow(training.config.iterations)
+
+    def log(self, record: Record) -> None:
+        self.display.show(record)
 
 
 def gradient_bars(norms: Mapping[str, float], levels: str = LEVELS) -> Text:

@@ -6,32 +6,30 @@ from typing import Any
 
 from minisig.cli.output import watched
 from minisig.experiments.results import Job, Result
-from minisig.training.config import Config
-from minisig.training.run import Watch
+from minisig.training.observers import Observer
 
 
 @contextmanager
-def progress(config: Config, iterations: int | None = None) -> Iterator[Watch | None]:
-    """A function to show each record to, or None where nobody looks."""
+def progress() -> Iterator[list[Observer]]:
+    """The display of a run among its observers, or none where nobody looks."""
     if not watched():
-        yield None
+        yield []
         return
-    from minisig.cli.display import Display
+    from minisig.cli.display import Display, OnDisplay
 
     with Display() as display:
-        display.follow(iterations or config.iterations)
-        yield display.show
+        yield [OnDisplay(display)]
 
 
 @contextmanager
 def comparison_progress(
     jobs: Sequence[Job], *, watching: bool
-) -> Iterator[tuple[Watch | None, Callable[[Job, Any], None]]]:
-    """What to show the records of the run that is being made, and every run that is finished."""
+) -> Iterator[tuple[list[Observer], Callable[[Job, Any], None]]]:
+    """The observers of the run that is being made, and whom to tell of every run that is finished."""
     if not watched():
-        yield None, lambda job, outcome: None
+        yield [], lambda job, outcome: None
         return
-    from minisig.cli.display import Display
+    from minisig.cli.display import Display, OnDisplay
 
     with Display() as display:
         runs = display.add_task("runs", total=len(jobs))
@@ -40,8 +38,7 @@ def comparison_progress(
 
         def finished(job: Job, outcome: Any) -> None:
             display.advance(runs)
-            display.begin_again()
             took = f"{outcome.summary['seconds']:.0f} s" if isinstance(outcome, Result) else f"failed: {outcome}"
             display.console.print(f"{job.row}, seed {job.config.seed}: {took}", markup=False, highlight=False)
 
-        yield display.show if watching else None, finished
+        yield [OnDisplay(display)] if watching else [], finished

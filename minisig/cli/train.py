@@ -17,6 +17,7 @@ from minisig.cli.values import not_empty, refuse_others
 
 if TYPE_CHECKING:
     from minisig.training.folder import RunFolder
+    from minisig.training.observers import Observer
 
 
 @click.command(short_help="Train a network.")
@@ -73,37 +74,37 @@ def train(
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
     from minisig.training.files import read_config
+    from minisig.training.folder import RunFolder
 
     if resume:
         may_change = ("resume", "iterations", "backend", "tensorboard", "json_")
         refuse_others(ctx, "a run is resumed as it was configured", may_change)
         path, iterations = Path(resume), options["iterations"]
-        with progress(read_config(path), iterations) as watch, signals() as stop:
-            folder = _folder_class(tensorboard or (path / "tensorboard").is_dir())(path)
+        folder = RunFolder(path)
+        with progress() as display, signals() as stop:
+            observers = display + _tensorboard(folder, tensorboard or (path / "tensorboard").is_dir())
             finished = folder.summary()
-            summary = runs.resume(folder, iterations, watch, stop, backend=options["backend"])
+            summary = runs.resume(folder, iterations, observers, stop, backend=options["backend"])
         config, trained = read_config(path), summary != finished
     else:
         config = configure(experiment, overrides(experiment, **options))
         name = f"{experiment}-{config.network.init}-seed{config.seed}"
-        folder = _folder_class(tensorboard)(Path(out) if out else Path("runs") / name, numbered=not out)
-        with progress(config) as watch, signals() as stop:
-            summary = runs.run(config, folder, watch, stop)
+        folder = RunFolder(out or Path("runs") / name, numbered=not out)
+        with progress() as display, signals() as stop:
+            summary = runs.run(config, folder, display + _tensorboard(folder, tensorboard), stop)
         path, trained = folder.path, True
     before = "report.html" if (path / "report.html").is_file() else None
     report = report_beside(path) if trained else before
     say(json.dumps(jsonable(summary)) if json_ else summary_text(summary, config, path, report))
 
 
-def _folder_class(tensorboard: bool) -> "type[RunFolder]":
-    """The plain one, or one that keeps a TensorBoard log too."""
-    if tensorboard:
-        from minisig.bridges.tensorboard import TensorBoardFolder
+def _tensorboard(folder: "RunFolder", wanted: bool) -> "list[Observer]":
+    """What keeps a TensorBoard log in the run's folder, if that is wanted."""
+    if not wanted:
+        return []
+    from minisig.bridges.tensorboard import TensorBoard
 
-        return TensorBoardFolder
-    from minisig.training.folder import RunFolder
-
-    return RunFolder
+    return [TensorBoard(folder)]
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Comparisons: every initialization over several seeds, beside the paper's numbers.
 
-A comparison that was interrupted goes on with the runs that are missing (results.py), and with those that were under
-way (under_way.py); no finished run is ever repeated. The configuration of a run fixes the number of BLAS threads too,
+A comparison that was interrupted goes on with the runs that are missing, on this machine from their last checkpoint; no
+finished run is ever repeated, see results.py. The configuration of a run fixes the number of BLAS threads too,
 on which the last bits of a matrix product depend: on CPUs of one kind the table is the same, number for number,
 wherever its runs are made.
 """
@@ -11,7 +11,6 @@ from concurrent.futures import Executor, Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from hashlib import file_digest, sha256
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -21,14 +20,16 @@ import msgspec
 from minisig.errors import Diverged, MinisigError, OutOfMemory, UsageError, require_known, writing
 from minisig.experiments import EXPERIMENTS, configure, inits_of, paper_figure
 from minisig.experiments import settings as settings_of
-from minisig.experiments.executors import Place, completed, given_up
-from minisig.experiments.results import Job, Result, load, save
-from minisig.experiments.under_way import UnderWay, place_of, tidy
+from minisig.experiments.executors import OpenExecutor, completed, given_up
+from minisig.experiments.identity import content_hash, known_by
+from minisig.experiments.results import Job, Result, load, make, store, tidy, unfinished
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
+from minisig.settings import dotted
 from minisig.training.config import Config, decode_config
-from minisig.training.loop import Record
-from minisig.training.run import Watch, blas_threads
+from minisig.training.observers import Observers
+from minisig.training.records import Record, Summary
+from minisig.training.run import blas_threads, run
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Comparison:
     metric: str
     seeds: int
     rows: Sequence[Row]
+    identity: str = ""  # the hash of what its runs have in common, their data included
 
     @property
     def baselines(self) -> Mapping[str, float]:
@@ -79,7 +81,7 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
     """The runs of a comparison. A row is an initialization, or one of the experiment's own such as lstm."""
     require_known("experiment", experiment, EXPERIMENTS)
     known = EXPERIMENTS[experiment]
-    jobs = []
+    jobs, shared = [], _shared(experiment, settings)
     own_settings = {}
     for row in dict.fromkeys(rows):
         require_known("init", row, [*INITIALIZERS, *known.rows])
@@ -90,23 +92,21 @@ def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str
             raise UsageError(f"{clash[0]} is what the rows of a comparison differ in; leave it out")
         foreign = set().union(*has.values()) - has[row]  # what another row has a use for and this one has not
         taken = {name: value for name, value in settings.items() if name not in foreign}
-        jobs += [Job(row, configure(experiment, {**taken, **own, "seed": seed})) for seed in range(seeds)]
+        for seed in range(seeds):
+            jobs.append(Job(row, configure(experiment, {**taken, **own, "seed": seed}), shared=shared))
     return jobs
 
 
-def _content(path: str | None) -> str:
-    """A hash of the user's own data; none of what cannot be read here, but perhaps by a cluster's workers."""
-    if path is None:
-        return ""
-    own, known_by = Path(path), sha256()
-    files = [own] if own.is_file() else sorted(own.glob("*-ubyte*")) + sorted(own.glob("*.txt*"))
-    try:
-        for file in filter(Path.is_file, files):  # a pipe or a device may never end
-            with file.open("rb") as content:
-                known_by.update(file_digest(content, "sha256").digest())
-    except OSError:
-        return ""
-    return known_by.hexdigest() if files else ""
+def _shared(experiment: str, settings: Mapping[str, Any]) -> str:
+    """A hash of the settings that are not the experiment's own; data are known by their content, see _table."""
+    encode = msgspec.json.encode
+    own = {name: encode(value) for name, value in settings_of(configure(experiment)).items()}
+    given = {
+        name: value
+        for name, value in dotted(settings, Config)
+        if own.get(name) != encode(value) and name != "data.path"
+    }
+    return known_by(experiment.encode(), encode(given, order="sorted"))
 
 
 def every_row(experiment: str, model: str | None) -> list[str]:
@@ -118,82 +118,84 @@ def every_row(experiment: str, model: str | None) -> list[str]:
     return inits_of(model or EXPERIMENTS[experiment].config.network.model) + list(rows)
 
 
-def train(config: bytes, path: str, watch: Watch | None = None) -> tuple[dict[str, Any], list[Record]]:
-    """One run, which may be under way at `path`: its summary and its metrics, plain data that can travel."""
+def train(config: bytes, path: str, data: str, observers: Observers = ()) -> tuple[Summary, list[Record]] | None:
+    """One run, which is at `path` in the end; made by a Dask worker, its summary and its records, which travel."""
     wanted, stop = decode_config(config), given_up()
-    if stop:  # a Dask worker may have several runs at once, and the first to end must not undo what the others count on
-        blas_threads(wanted.threads)
-    under_way = UnderWay(Path(path), kept=stop is None)  # nor is its disk ours
-    return jsonable(under_way.make(wanted, watch, stop)), under_way.records
+    if stop is None:
+        make(wanted, Path(path), data, observers)
+        return None
+    blas_threads(wanted.threads)  # for good: the first of a worker's runs to end must not undo what the others count on
+    records: list[Record] = []
+    summary = run(wanted, observers=[lambda record: records.append(jsonable(record))], stop=stop)
+    return jsonable(summary), records
 
 
 def compare(
     jobs: Sequence[Job],
     folder: Path,
-    place: Place,
+    open_executor: OpenExecutor,
     *,
-    watch: Watch | None = None,
+    observers: Observers = (),
     finished: Callable[[Job, Result | MinisigError], None] = lambda job, outcome: None,
 ) -> Comparison:
     """Make the runs that are not in `folder` yet, and put all of them into one table.
 
-    A run that fails is part of the outcome; the others are made all the same. `watch` sees the records of runs that are
-    made in this process, `finished` every run.
+    A run that fails is part of the outcome; the others are made all the same. `observers` look on at runs that are made
+    in this process, `finished` is told of every run.
     """
-    content = cache(_content)
+    content = cache(content_hash)
     jobs = [replace(job, data=content(job.config.data.path)) for job in jobs]
     outcomes: dict[Job, Result | MinisigError] = {}
     for job in jobs:
         if (folder / job.folder).is_dir():
             outcomes[job] = load(job, folder)
             finished(job, outcomes[job])
-    missing = {job: place_of(folder, job.folder) for job in jobs if job not in outcomes}
-    watching = (watch,) if watch else ()
-    made: list[Path] = []
+    missing = [job for job in jobs if job not in outcomes]
+    watching = (tuple(observers),) if observers else ()
+    created: list[Path] = []
 
     @contextmanager
     def ready() -> Iterator[Executor]:
-        """The place, and a folder to write to, before anything is trained."""
-        with place() as executor:
-            made.extend(path for path in (folder, *folder.parents) if not path.exists())
+        """The executor, and a folder to write to, before anything is trained."""
+        with open_executor() as executor:
+            created.extend(path for path in (folder, *folder.parents) if not path.exists())
             with writing(folder):
                 folder.mkdir(parents=True, exist_ok=True)
             yield executor
 
     runs = completed(
-        ready, train, [*missing], lambda job: (msgspec.json.encode(job.config), str(missing[job]), *watching)
+        ready,
+        train,
+        missing,
+        lambda job: (msgspec.json.encode(job.config), str(folder / job.folder), job.data, *watching),
     )
     try:
         with closing(runs):  # or whoever keeps an exception's traceback keeps the workers too
             for job, future in runs:
-                outcomes[job] = outcome = _outcome(job, future)
-                if isinstance(outcome, Result):
-                    save(outcome, folder)
-                tidy(missing[job], over=isinstance(outcome, Result | Diverged))
+                outcomes[job] = outcome = _outcome(job, folder, future)
+                tidy(unfinished(folder / job.folder), over=isinstance(outcome, Result | Diverged | UsageError))
                 finished(job, outcome)
     finally:
-        for path in missing.values():
-            tidy(path, over=False)
+        for job in missing:
+            tidy(unfinished(folder / job.folder), over=False)
     if not any(isinstance(outcome, Result) for outcome in outcomes.values()):  # nothing to keep
-        for path in made:
+        for path in created:
             with suppress(OSError):  # somebody else has put something there
                 path.rmdir()
     return _table(jobs, outcomes)
 
 
-def _outcome(job: Job, future: Future[Any]) -> Result | MinisigError:
-    error = future.exception()
-    if error is None:
-        result = Result(job, *future.result())
-        metric = EXPERIMENTS[job.config.experiment].metric
-        if metric in result.summary:
-            return result
-        return UsageError(f"{job.config.experiment} compares {metric}, which {job.config.data.source} does not give")
-    if isinstance(error, MemoryError):
+def _outcome(job: Job, folder: Path, future: Future[Any]) -> Result | MinisigError:
+    try:
+        if brought := future.result():
+            store(job, folder, *brought)
+        return load(job, folder)
+    except MinisigError as error:
+        return error
+    except MemoryError:
         return OutOfMemory()
-    if isinstance(error, Exception):
-        return error if isinstance(error, MinisigError) else MinisigError(f"{type(error).__name__}: {error}")
-    raise error
+    except Exception as error:
+        return MinisigError(f"{type(error).__name__}: {error}")
 
 
 def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -> Comparison:
@@ -210,7 +212,9 @@ def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -
                 {job.config.seed: outcome for job, outcome in found if isinstance(outcome, MinisigError)},
             )
         )
-    return Comparison(jobs[0].config, known.metric, len({job.config.seed for job in jobs}), rows)
+    first, seeds = jobs[0], len({job.config.seed for job in jobs})
+    data = first.data or first.config.data.path or ""
+    return Comparison(first.config, known.metric, seeds, rows, known_by(first.shared.encode(), data.encode()))
 
 
 def curves(results: Iterable[Result], name: str) -> dict[int, list[float]]:

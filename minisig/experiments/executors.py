@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 from minisig import __version__
 from minisig.errors import MinisigError, UsageError
 
-Job = TypeVar("Job")
-Place = Callable[[], AbstractContextManager[Executor]]
+Work = TypeVar("Work")
+OpenExecutor = Callable[[], AbstractContextManager[Executor]]
 
 SECONDS_TO_CONNECT = 10
 SECONDS_BETWEEN_LOOKS = 5.0  # whether there are workers
-MOST_BYTES = 2**20  # of a scheduler file
+MAX_BYTES = 2**20  # of a scheduler file
 FRUITLESS = 3  # times that the workers may die with no run finished in between, all but the first of a run alone
 
 
@@ -150,7 +150,7 @@ def _telling_of_lost_workers(client: Any) -> Iterator[None]:
         over.set()
 
 
-def place(workers: int | None, scheduler: str | None, *, gpu: bool = False) -> Place:
+def choose_executor(workers: int | None, scheduler: str | None, *, gpu: bool = False) -> OpenExecutor:
     """Where to make the runs: on the cluster, in so many processes, or here."""
     if scheduler:
         return partial(cluster, scheduler, gpu=gpu)
@@ -162,7 +162,7 @@ def _address(scheduler: str) -> str:
     if ":" not in scheduler:
         try:
             with Path(scheduler).open("rb") as file:
-                scheduler = json.loads(file.read(MOST_BYTES))["address"]
+                scheduler = json.loads(file.read(MAX_BYTES))["address"]
         except OSError as error:
             raise UsageError(f"{scheduler}: cannot be read as a scheduler file: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError):
@@ -194,8 +194,11 @@ def _has_gpu(dask_worker: Any) -> bool:
 
 
 def completed(
-    place: Place, task: Callable[..., Any], jobs: Sequence[Job], payload: Callable[[Job], tuple[Any, ...]]
-) -> Generator[tuple[Job, Future[Any]], None, None]:
+    open_executor: OpenExecutor,
+    task: Callable[..., Any],
+    jobs: Sequence[Work],
+    payload: Callable[[Work], tuple[Any, ...]],
+) -> Generator[tuple[Work, Future[Any]], None, None]:
     """Every job and what came of task(*payload(job)), as they finish; those of workers that died are done again.
 
     Once no job has finished before the workers died, the next one is tried alone, for it may be what kills them.
@@ -204,7 +207,7 @@ def completed(
     fruitless = 0
     while waiting:
         before = len(waiting)
-        with place() as executor:
+        with open_executor() as executor:
             for job, future in _round(executor, task, waiting[:1] if fruitless else waiting, payload):
                 if not isinstance(_failure(future), BrokenExecutor):
                     waiting.remove(job)
@@ -217,9 +220,9 @@ def completed(
 
 
 def _round(
-    executor: Executor, task: Callable[..., Any], jobs: Sequence[Job], payload: Callable[[Job], tuple[Any, ...]]
-) -> Iterator[tuple[Job, Future[Any]]]:
-    futures: dict[Future[Any], Job] = {}
+    executor: Executor, task: Callable[..., Any], jobs: Sequence[Work], payload: Callable[[Work], tuple[Any, ...]]
+) -> Iterator[tuple[Work, Future[Any]]]:
+    futures: dict[Future[Any], Work] = {}
     for job in list(jobs):
         try:
             futures[executor.submit(task, *payload(job))] = job

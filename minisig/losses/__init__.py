@@ -4,13 +4,13 @@
     sigmoid-cross-entropy       sigmoid.py      C answers yes or no, each by itself: error
     mean-squared-error          squared.py      C numbers: rmse, mae, r2
 
-base.py says what a loss is, metrics.py how its metrics are called and printed.
+base.py says what a loss is, metrics.py which end of its metrics is the better one.
 """
 
 from collections.abc import Callable
 
 from minisig.losses.base import Loss, Score
-from minisig.losses.metrics import METRICS, Metric, metric_of
+from minisig.losses.metrics import METRICS, metric
 from minisig.losses.sigmoid import SigmoidCrossEntropy
 from minisig.losses.softmax import SoftmaxCrossEntropy
 from minisig.losses.squared import MeanSquaredError
@@ -30,9 +30,8 @@ __all__ = [
     "METRICS",
     "Loss",
     "MeanSquaredError",
-    "Metric",
     "Score",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
-    "metric_of",
+    "metric",
 ]

@@ -41,10 +41,10 @@ class SoftmaxCrossEntropy(Loss):
         return found
 
     def metrics(self, sums: Sums) -> dict[str, float]:
-        """The share of wrong predictions in percent; of tokens e^loss, and how many of those to remember were right."""
-        found = {"error": 100 * sums["wrong"] / sums["count"]}
-        if "tokens" in sums:
-            found["perplexity"] = exp(min(sums["loss"] / sums["count"], HIGHEST))
+        """Of tokens e^loss; the share of wrong predictions in percent; of tokens to remember the share of right ones."""
+        perplexity = exp(min(sums["loss"] / sums["count"], HIGHEST))
+        found = {"perplexity": perplexity} if "tokens" in sums else {}
+        found["error"] = 100 * sums["wrong"] / sums["count"]
         if sums.get("asked"):
             found["recall"] = 100 * sums["recalled"] / sums["asked"]
         return found

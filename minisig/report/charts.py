@@ -21,20 +21,14 @@ from minisig.report.thinning import spread, thin
 Chart = dict[str, Any]
 Styles = Mapping[str, tuple[str, str]]  # colour and dash of what a name stands for
 
-MOST_POINTS = 1000  # of a curve …
+MAX_POINTS = 1000  # of a curve …
 ALL_POINTS = 60_000  # … and of all curves of a chart
-MOST_LAYERS = 300
+MAX_LAYERS = 300
 LETTERS = 30  # of a name beside an axis, where a longer one goes on in the next line
 DASHES = ("solid", "dash", "dot")  # one after the other when all colours are in use
 NUMBERS = {"tickformat": "~g", "automargin": True}  # axes of them, logarithmic or not
 ITERATIONS = {"title": {"text": "iteration"}, "type": "linear", "tickformat": ","}
 LAYERS: dict[str, Any] = {"type": "category", "automargin": True}
-NAMES = {
-    "train_loss": "training loss",
-    "valid_loss": "validation loss",
-    "valid_error": "validation error %",
-    "valid_recall": "validation recall %",
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ def styles(names: Iterable[str]) -> Styles:
 
 def curves_chart(curves: Sequence[Curve], styles: Styles, unit: str) -> Chart:
     """Curves over the iterations; where seeds differ, bands behind them."""
-    points = max(min(MOST_POINTS, ALL_POINTS // max(len(curves), 1)), 20)
+    points = max(min(MAX_POINTS, ALL_POINTS // max(len(curves), 1)), 20)
     bands, lines = [], []
     for one in curves:
         colour, dash = styles[one.name]
@@ -194,7 +188,7 @@ def start_chart(norms: Mapping[str, Mapping[str, float]], styles: Styles) -> Cha
 def start_norms(runs: Sequence[Run]) -> dict[str, float]:
     """Gradient norms at the first iteration, mean over the seeds, of the layers that a chart has room for."""
     first = runs[0].metrics
-    kept = spread(len(first.layers), MOST_LAYERS)
+    kept = spread(len(first.layers), MAX_LAYERS)
     alike = [run.metrics.norms[0, kept] for run in runs if run.metrics.layers == first.layers]
     with np.errstate(over="ignore"):
         return {first.layers[i]: norm for i, norm in zip(kept, np.mean(alike, axis=0).tolist(), strict=True)}

@@ -3,13 +3,18 @@
 import csv
 from collections.abc import Sequence
 from io import StringIO
+from itertools import count
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from minisig.errors import DataError
 from minisig.experiments.compare import Comparison, Row
+from minisig.report.labels import in_percent, label
 from minisig.report.summary import BASELINES
 from minisig.report.tables import columns, network
-
-UNITS = {"test_error": "test error %", "test_perplexity": "test perplexity"}
+from minisig.training.files import read_file
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -17,7 +22,7 @@ def comparison_text(comparison: Comparison) -> str:
     seeds = f"{comparison.seeds} seeds" if comparison.seeds > 1 else "one seed"
     lines = [
         network(config, init=False),
-        f"{UNITS[comparison.metric]}, mean ± deviation over {seeds} of {config.iterations:,} iterations",
+        f"{label(comparison.metric)}, mean ± standard deviation over {seeds} of {config.iterations:,} iterations",
         "",
         columns([("", "here", "paper", "difference"), *cells(comparison.rows)]),
     ]
@@ -29,7 +34,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    lines = [f"| {UNITS[comparison.metric]} | here | paper | difference |", "| --- | --- | --- | --- |"]
+    lines = [f"| {label(comparison.metric)} | here | paper | difference |", "| --- | --- | --- | --- |"]
     lines += ["| " + " | ".join(row) + " |" for row in cells(comparison.rows)]
     lines += [f"| {BASELINES.get(name, name)} | {value:.4g} | – | – |" for name, value in comparison.baselines.items()]
     return "\n".join(lines)
@@ -49,6 +54,7 @@ def comparison_csv(comparison: Comparison) -> str:
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
+        "identity": comparison.identity,
         "experiment": comparison.config.experiment,
         "metric": comparison.metric,
         "iterations": comparison.config.iterations,
@@ -60,6 +66,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
                 "mean": row.mean,
                 "std": row.std,
                 "values": row.values,
+                "runs": [result.job.folder for result in row.results],
                 "seconds": [result.summary["seconds"] for result in row.results],
                 "paper": row.paper[0] if row.paper else None,
                 "paper_std": row.paper[1] if row.paper else None,
@@ -71,11 +78,32 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+class Identity(msgspec.Struct, frozen=True):
+    identity: str = ""
+
+
+def table_suffix(folder: Path, identity: str) -> str:
+    """What follows in the names of a comparison's tables, "" or -2 or -3 …, where others may have theirs."""
+    for number in count(1):
+        suffix = f"-{number}" if number > 1 else ""
+        path = folder / f"comparison{suffix}.json"
+        if not path.is_file() or _identity(path) == identity:
+            break
+    return suffix
+
+
+def _identity(path: Path) -> str | None:
+    try:
+        return msgspec.json.decode(read_file(path), type=Identity).identity
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DataError):
+        return None
+
+
 def cells(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
-    """Every row's name, mean ± deviation here, the paper's, and the difference, all with the same digits."""
+    """Every row's name, mean ± standard deviation here, the paper's, and the difference, all with the same digits."""
     sizes = [row.paper[0] if row.paper else row.mean for row in rows]
     smallest = min((size for size in sizes if size is not None), default=0.0)  # the one that needs the most
-    return [_cells(row, 2 if row.metric == "test_error" else 3 if smallest < 10 else 1) for row in rows]
+    return [_cells(row, 2 if in_percent(row.metric) else 3 if smallest < 10 else 1) for row in rows]
 
 
 def _cells(row: Row, digits: int) -> tuple[str, str, str, str]:

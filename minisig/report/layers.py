@@ -6,29 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from minisig.report.charts import ITERATIONS, LAYERS, MOST_LAYERS, NUMBERS, Chart, plain, short
+from minisig.report.charts import ITERATIONS, LAYERS, MAX_LAYERS, NUMBERS, Chart, plain, short
 from minisig.report.metrics import Metrics
 from minisig.report.palette import PALETTE
 from minisig.report.runs import Run
 from minisig.report.tables import Table
 from minisig.report.thinning import spread
 
-MOST_CELLS = 150_000  # of all heat maps of a section together, and of all sliders
-MOST_COLUMNS = 7  # iterations in the table behind a heat map
+MAX_CELLS = 150_000  # of all heat maps of a section together, and of all sliders
+MAX_COLUMNS = 7  # iterations in the table behind a heat map
 
-Rows = Sequence[Sequence[float | None]]  # of iterations by layers
+Grid = Sequence[Sequence[float | None]]  # of iterations by layers
 
 
-def room(runs: Sequence[Run]) -> tuple[int, int]:
+def capacity(runs: Sequence[Run]) -> tuple[int, int]:
     """Iterations that every heat map, and every slider, has room for."""
-    layers = sum(min(len(run.metrics.layers), MOST_LAYERS) for run in runs)
-    room = MOST_CELLS // max(layers, 1)
-    return min(max(room, 2), 400), min(max(room // 3, 2), 100)
+    layers = sum(min(len(run.metrics.layers), MAX_LAYERS) for run in runs)
+    each = MAX_CELLS // max(layers, 1)
+    return min(max(each, 2), 400), min(max(each // 3, 2), 100)
 
 
 def heat_chart(metrics: Metrics, columns: int) -> Chart:
     """log₁₀ of the gradient norm of every layer over the iterations."""
-    rows, kept = spread(len(metrics.layers), MOST_LAYERS), spread(len(metrics.iterations), columns)
+    rows, kept = spread(len(metrics.layers), MAX_LAYERS), spread(len(metrics.iterations), columns)
     norms = metrics.norms[np.ix_(kept, rows)].T
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.log10(norms)
@@ -58,28 +58,28 @@ def heat_chart(metrics: Metrics, columns: int) -> Chart:
 
 
 def profile(metrics: Metrics, frames: int) -> dict[str, Any]:
-    """Gradient norms and activities layer by layer: charts of the first iteration, and the numbers of the others."""
+    """Gradient norms and activations layer by layer: charts of the first iteration, and the numbers of the others."""
     kept = spread(len(metrics.iterations), frames)
-    rows, active = spread(len(metrics.layers), MOST_LAYERS), spread(len(metrics.activities), MOST_LAYERS)
+    rows, active = spread(len(metrics.layers), MAX_LAYERS), spread(len(metrics.activations), MAX_LAYERS)
     norms = [short(row) for row in metrics.norms[np.ix_(kept, rows)].tolist()]
     means, stds = (
         [short(row) for row in values[np.ix_(kept, active)].tolist()] for values in (metrics.means, metrics.stds)
     )
-    layers, activities = [metrics.layers[i] for i in rows], [metrics.activities[i] for i in active]
+    layers, activations = [metrics.layers[i] for i in rows], [metrics.activations[i] for i in active]
     return {
         "iterations": metrics.iterations[kept].tolist(),
-        "columns": spread(len(kept), MOST_COLUMNS).tolist(),
+        "columns": spread(len(kept), MAX_COLUMNS).tolist(),
         "layers": layers,
         "norms": norms,
-        "activities": activities,
+        "activations": activations,
         "means": means,
         "stds": stds,
         "norms_chart": _norms_chart(layers, norms),
-        "activities_chart": _activities_chart(activities, means, stds) if activities else None,
+        "activations_chart": _activations_chart(activations, means, stds) if activations else None,
     }
 
 
-def _norms_chart(layers: Sequence[str], norms: Rows) -> Chart:
+def _norms_chart(layers: Sequence[str], norms: Grid) -> Chart:
     """The norms at the iteration that the slider shows, and for comparison those at the first."""
     positive = [norm for row in norms for norm in row if norm]
     low, high = (log10(min(positive)), log10(max(positive))) if positive else (-1.0, 0.0)
@@ -109,7 +109,7 @@ def _norms_chart(layers: Sequence[str], norms: Rows) -> Chart:
     }
 
 
-def _activities_chart(activities: Sequence[str], means: Rows, stds: Rows) -> Chart:
+def _activations_chart(activations: Sequence[str], means: Grid, stds: Grid) -> Chart:
     pairs = [pair for row in zip(means, stds, strict=True) for pair in zip(*row, strict=True)]
     ends = [end for mean, std in pairs if mean is not None and std is not None for end in (mean - std, mean + std)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
@@ -119,8 +119,8 @@ def _activities_chart(activities: Sequence[str], means: Rows, stds: Rows) -> Cha
             {
                 "type": "scatter",
                 "mode": "lines+markers",
-                "name": "activities, mean ± deviation",
-                "x": [plain(name) for name in activities],
+                "name": "activations, mean ± standard deviation",
+                "x": [plain(name) for name in activations],
                 "y": means[0],
                 "error_y": {"type": "data", "array": stds[0], "color": PALETTE[0], "thickness": 1.5},
                 "line": {"color": PALETTE[0], "width": 2},
@@ -131,7 +131,7 @@ def _activities_chart(activities: Sequence[str], means: Rows, stds: Rows) -> Cha
         "layout": {
             "xaxis": LAYERS,
             "yaxis": {
-                "title": {"text": "activity, mean ± deviation"},
+                "title": {"text": "activation, mean ± standard deviation"},
                 "type": "linear",
                 "range": [low - margin, high + margin],
             },
@@ -148,9 +148,9 @@ def profile_tables(one: Mapping[str, Any]) -> dict[str, Table]:
             ["layer", "first iteration", "at the slider"],
             [[layer, _norm(norm), _norm(norm)] for layer, norm in zip(one["layers"], norms[0], strict=True)],
         ),
-        "activities": Table(
-            ["layer", "mean", "deviation"],
-            [[name, *map(_fixed, pair)] for name, *pair in zip(one["activities"], means, stds, strict=True)],
+        "activations": Table(
+            ["layer", "mean", "standard deviation"],
+            [[name, *map(_fixed, pair)] for name, *pair in zip(one["activations"], means, stds, strict=True)],
         ),
         "heat": Table(
             ["layer", *(f"{one['iterations'][step]:,}" for step in steps)],

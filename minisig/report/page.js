@@ -113,7 +113,7 @@ class Profile {
 
   set(index) {
     this.run = this.runs[index];
-    for (const name of ["norms", "activities", "heat"]) {
+    for (const name of ["norms", "activations", "heat"]) {
       const id = `${this.id}-${name}`;
       const figure = this.run[`${name}_chart`];
       if (!document.getElementById(id)) continue;
@@ -151,15 +151,15 @@ class Profile {
     run.norms_chart.data[1].y = run.norms[step];
     draw(`${id}-norms`);
     fill(`${id}-norms-table`, run.layers.map((layer, i) => [layer, norm(run.norms[0][i]), norm(run.norms[step][i])]));
-    if (!document.getElementById(`${id}-activities`)) return;
-    const cells = run.activities.map((name, i) => [name, fixed(run.means[step][i]), fixed(run.stds[step][i])]);
-    fill(`${id}-activities-table`, cells);
-    if (run.activities_chart) {
-      const [trace] = run.activities_chart.data;
+    if (!document.getElementById(`${id}-activations`)) return;
+    const cells = run.activations.map((name, i) => [name, fixed(run.means[step][i]), fixed(run.stds[step][i])]);
+    fill(`${id}-activations-table`, cells);
+    if (run.activations_chart) {
+      const [trace] = run.activations_chart.data;
       trace.y = run.means[step];
       trace.error_y.array = run.stds[step];
     }
-    draw(`${id}-activities`);
+    draw(`${id}-activations`);
   }
 }
 

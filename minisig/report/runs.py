@@ -14,12 +14,13 @@ from minisig.report.metrics import Metrics, NothingLogged, read_metrics
 from minisig.report.tables import cropped, setting
 from minisig.training.config import Config
 from minisig.training.files import read_config, read_file
-from minisig.training.folder import RunFolder
+from minisig.training.records import METRICS, SUMMARY, read_summary
 
 NOT_COMPARED = ("seed", "threads")  # settings in which runs of one kind may differ
-SAME_DATA = ("path", "source", "delay", "vocabulary")  # of the data: results on others do not compare
+OF_TRAINING = ("hold_out", "augment", "steps")  # settings of the data that do not change what a result is about
 LONGEST, LONGEST_VALUE = 80, 24  # characters of a name, and of a setting in it
 COMPARED = re.compile(r"(?P<row>.+)-seed(?P<seed>\d+)-[0-9a-f]{16}")  # a run of a comparison
+TABLE = re.compile(r"comparison(-\d+)?\.json")
 Task = tuple[str, ...]
 Tell = Callable[[str], None]
 
@@ -35,43 +36,49 @@ class Run:
     @property
     def task(self) -> Task:
         """The experiment and its data: only results of the same task can be ranked."""
-        named = (str(getattr(self.config.data, name) or "") for name in SAME_DATA)
-        return self.config.experiment, *named, (self.summary or {}).get("data", "")
+        return self.config.experiment, *self.data.values(), (self.summary or {}).get("data", "")
+
+    @property
+    def data(self) -> dict[str, str]:
+        """The settings of its data, on others of which results do not compare."""
+        chosen = msgspec.to_builtins(self.config.data)
+        return {name: str(value or "") for name, value in chosen.items() if name not in OF_TRAINING}
 
     @property
     def written(self) -> tuple[bool, int]:
         """Whether it has finished, and when, or when it last logged; the greatest is the last."""
         done = self.summary is not None
-        return done, (self.path / ("summary.json" if done else "metrics.jsonl")).stat().st_mtime_ns
+        return done, (self.path / (SUMMARY if done else METRICS)).stat().st_mtime_ns
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedRun:
     task: Task
     row: str
     seed: str
     message: str
 
 
-class FailedRow(msgspec.Struct, frozen=True):
+class ComparedRow(msgspec.Struct, frozen=True):
     init: str
-    failed: dict[str, str] = {}
+    runs: list[str] = []  # their folders
+    failed: dict[str, str] = {}  # by seed, why there is none
 
 
-class FailedRows(msgspec.Struct, frozen=True):
-    """What comparison.json tells of runs that have no folder."""
+class Compared(msgspec.Struct, frozen=True):
+    """What the table of a comparison tells of its runs."""
 
     experiment: str
-    rows: list[FailedRow]
+    rows: list[ComparedRow]
 
 
-def read_paths(paths: Iterable[Path], tell: Tell = lambda line: None) -> tuple[list[Run], list[Failure]]:
+def read_paths(paths: Iterable[Path], tell: Tell = lambda line: None) -> tuple[list[Run], list[FailedRun]]:
     """All runs in these folders, of which each is a run, a comparison or a folder of both; each run once.
 
     In a folder a run that has not logged anything yet is left out, and `tell` is told.
     """
     runs: dict[Path, Run] = {}
-    failures: list[Failure] = []
+    failures: list[FailedRun] = []
     for path in paths:
         if (path / "config.json").is_file():
             config = read_config(path)
@@ -88,7 +95,7 @@ def read_paths(paths: Iterable[Path], tell: Tell = lambda line: None) -> tuple[l
                 f"no run or comparison in {path}: there is no config.json in it, nor in a folder in it or one in that"
             )
         runs |= {run.path.resolve(): run for run in found}
-    return sorted(runs.values(), key=_place), list(dict.fromkeys(failures))
+    return sorted(runs.values(), key=_order), list(dict.fromkeys(failures))
 
 
 def once(runs: Sequence[Run]) -> list[Run]:
@@ -139,29 +146,29 @@ def _row(config: Config) -> str:
     return config.network.init
 
 
-def _place(run: Run) -> tuple[Task, int, str, int]:
+def _order(run: Run) -> tuple[Task, int, str, int]:
     """The order of the paper's tables, then what else there is."""
     known = EXPERIMENTS.get(run.config.experiment)
     rows = [*PAPER_INITS, *(known.rows if known else ())]
     return run.task, rows.index(run.row) if run.row in rows else len(rows), run.row, run.config.seed
 
 
-def _read_all(folder: Path) -> tuple[list[Run], list[Failure], list[NothingLogged]]:
+def _read_all(folder: Path) -> tuple[list[Run], list[FailedRun], list[NothingLogged]]:
     """The runs in a folder and in the comparisons in it, what failed there, and runs that have logged nothing yet."""
     runs: list[Run] = []
-    failures: list[Failure] = []
+    failures: list[FailedRun] = []
     silent: list[NothingLogged] = []
-    for place in (folder, *(path for path, is_run in _folders(folder).items() if not is_run)):
+    for inner in (folder, *(path for path, is_run in _folders(folder).items() if not is_run)):
         found = []
-        for path in (path for path, is_run in _folders(place).items() if is_run):
+        for path in (path for path, is_run in _folders(inner).items() if is_run):
             try:
                 found.append(_read_named(path))
             except NothingLogged as error:
-                if (path / "summary.json").exists():  # its log is lost
+                if (path / SUMMARY).exists():  # its log is lost
                     raise
                 silent.append(error)
         runs += found
-        failures += _failures(place, found)
+        failures += _failures(inner, found)
     return runs, failures, silent
 
 
@@ -187,27 +194,30 @@ def _read_named(path: Path) -> Run:
     return _read(path, config, row)
 
 
-def _failures(folder: Path, runs: Iterable[Run]) -> list[Failure]:
-    """What comparison.json tells; it is about the last of the comparisons that were made in the folder."""
-    path = folder / "comparison.json"
-    if not path.is_file():
-        return []
-    try:
-        content = msgspec.json.decode(read_file(path), type=FailedRows)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{path}: {error}") from None
-    compared = [run for run in runs if run.config.experiment == content.experiment]
-    if not compared:
-        return []
-    task = max(compared, key=lambda run: run.written).task
-    return [Failure(task, row.init, seed, message) for row in content.rows for seed, message in row.failed.items()]
+def _failures(folder: Path, runs: Sequence[Run]) -> list[FailedRun]:
+    """What the tables of the comparisons in a folder tell of runs that have no folder."""
+    failures = []
+    for path in sorted(path for path in folder.glob("comparison*.json") if TABLE.fullmatch(path.name)):
+        try:
+            content = msgspec.json.decode(read_file(path), type=Compared)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise DataError(f"{path}: {error}") from None
+        named = {name for row in content.rows for name in row.runs}  # none by an older minisig
+        compared = [
+            run for run in runs if (run.path.name in named if named else run.config.experiment == content.experiment)
+        ]
+        if compared:
+            task = max(compared, key=lambda run: run.written).task
+            failed = [(row.init, *seed_and_why) for row in content.rows for seed_and_why in row.failed.items()]
+            failures += [FailedRun(task, *one) for one in failed]
+    return failures
 
 
 def _read(path: Path, config: Config, row: str) -> Run:
-    summary = RunFolder(path).summary()
+    summary = read_summary(path)
     if summary is not None and summary["iterations"] != config.iterations:  # of the run before it was extended
         summary = None
-    log = path / "metrics.jsonl"
+    log = path / METRICS
     if summary is None and not log.exists():
         raise NothingLogged(f"{path} has not logged anything yet: there is no {log.name} in it")
     return Run(row, config, summary, read_metrics(log), path)

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minisig.experiments import EXPERIMENTS, paper_figure, settings
+from minisig.experiments import EXPERIMENTS, configure, paper_figure, settings
 from minisig.experiments.compare import Row
 from minisig.experiments.results import Job, Result
 from minisig.report.charts import (
-    MOST_LAYERS,
-    MOST_POINTS,
-    NAMES,
+    MAX_LAYERS,
+    MAX_POINTS,
     Chart,
     Curve,
     Styles,
@@ -25,17 +24,18 @@ from minisig.report.charts import (
     start_norms,
     styles,
 )
-from minisig.report.comparison import UNITS, cells
-from minisig.report.layers import heat_chart, profile, profile_tables, room
-from minisig.report.runs import SAME_DATA, Failure, Run, kinds, once
+from minisig.report.comparison import cells
+from minisig.report.labels import PARTS, in_percent, label, split, unit
+from minisig.report.layers import capacity, heat_chart, profile, profile_tables
+from minisig.report.runs import FailedRun, Run, kinds, once
 from minisig.report.summary import BASELINES
 from minisig.report.tables import Table, cropped, network, number, setting, subject
 from minisig.report.thinning import spread
 from minisig.report.verdicts import comparison_verdict, run_verdict
+from minisig.training.records import metrics
 
-MOST_LINES = 20  # of a table behind a chart
+MAX_LINES = 20  # of a table behind a chart
 LONGEST = 300  # characters of a setting
-PARTS = {"train": "training", "valid": "validation"}  # of the data, that are looked at while training
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Section:
 
 
 def section(
-    runs: Sequence[Run], failures: Sequence[Failure], repeat: Callable[[Sequence[Run]], Sequence[str]]
+    runs: Sequence[Run], failures: Sequence[FailedRun], repeat: Callable[[Sequence[Run]], Sequence[str]]
 ) -> Section:
     """Of runs of the same task; `repeat` gives the commands that would make them again."""
     every, runs = runs, once(runs)
@@ -75,7 +75,7 @@ def section(
     one = runs[0]
     task = cropped(_task(one), LONGEST)
     looks = styles(PARTS.values() if len(runs) == 1 else found)
-    columns, frames = room(runs)
+    columns, frames = capacity(runs)
     profiles = [
         {"name": f"{name}, seed {run.config.seed}", "heat_chart": heat_chart(run.metrics, columns)}
         | profile(run.metrics, frames)
@@ -117,17 +117,19 @@ def section(
 
 def _task(run: Run) -> str:
     """The experiment, and in what its data are not those it has by itself."""
-    data, known = run.config.data, EXPERIMENTS.get(run.config.experiment)
-    own = known.config.data if known else data
-    changed = [name for name in SAME_DATA if name != "path" and getattr(data, name) != getattr(own, name)]
-    return ", ".join([subject(run.config), *(f"data.{name} {getattr(data, name)}" for name in changed)])
+    usual = settings(configure(run.config.experiment)) if run.config.experiment in EXPERIMENTS else {}
+    own = {name for name in ("path", *(["source"] if run.config.data.path else []))}  # which the subject tells
+    changed = {f"data.{name}": value for name, value in run.data.items() if name not in own}
+    told = [f"{name} {value}" for name, value in changed.items() if value != str(usual.get(name, value) or "")]
+    return ", ".join([subject(run.config), *told])
 
 
 def _metric(runs: Sequence[Run]) -> str:
     known = EXPERIMENTS.get(runs[0].config.experiment)
     if known:
         return known.metric
-    return next((name for run in runs for name in UNITS if name in (run.summary or {})), "test_error")
+    found = (name for run in runs for name in metrics(run.summary or {}, "test") if name != "test_loss")
+    return next(found, "test_loss")
 
 
 def _row(name: str, runs: Sequence[Run], metric: str) -> Row:
@@ -140,38 +142,37 @@ def _row(name: str, runs: Sequence[Run], metric: str) -> Row:
 def _comparison(rows: Sequence[Row], metric: str) -> Table:
     """The table of `minisig compare`; without the paper's columns where the paper has nothing."""
     width = 4 if any(row.paper for row in rows) else 2
-    head = ["network", f"{UNITS[metric]}, mean ± deviation", "paper", "difference"]
+    head = ["network", f"{label(metric)}, mean ± standard deviation", "paper", "difference"]
     return Table(head[:width], [row[:width] for row in cells(rows)])
 
 
 def _losses(run: Run, looks: Styles) -> list[View]:
-    """The losses of one run in one chart, its errors in another, its recall in a third."""
+    """The losses of one run in one chart, every other metric in one of its own."""
     views = []
-    for kind in ("loss", "error", "recall"):
+    for kind in dict.fromkeys(split(metric)[1] for metric in run.metrics.scalars):
         curves = [curve(PARTS[part], [run], f"{part}_{kind}") for part in PARTS]
         present = [one for one in curves if one]
         if present:
-            unit = kind if kind == "loss" else f"{kind} %"
-            views.append(_over_iterations(kind, unit.capitalize(), unit, present, looks))
+            views.append(_over_iterations(kind, unit(kind), present, looks))
     return views
 
 
 def _learning(found: Mapping[str, Sequence[Run]], looks: Styles) -> list[View]:
     views = []
-    for scalar, unit in NAMES.items():
+    for scalar in dict.fromkeys(name for runs in found.values() for run in runs for name in run.metrics.scalars):
         curves = [curve(name, runs, scalar) for name, runs in found.items()]
         present = [one for one in curves if one]
         if present:
-            views.append(_over_iterations(scalar, unit.capitalize(), unit, present, looks))
+            views.append(_over_iterations(scalar, label(scalar), present, looks))
     return views
 
 
-def _over_iterations(name: str, title: str, unit: str, curves: Sequence[Curve], looks: Styles) -> View:
+def _over_iterations(name: str, what: str, curves: Sequence[Curve], looks: Styles) -> View:
     iterations = reduce(np.intersect1d, [one.iterations for one in curves])
     if not iterations.size:
         iterations = curves[0].iterations
     lines = []
-    for iteration in iterations[spread(len(iterations), MOST_LINES)].tolist():
+    for iteration in iterations[spread(len(iterations), MAX_LINES)].tolist():
         places = [np.searchsorted(one.iterations, iteration) for one in curves]
         values = [
             one.mean[i] if i < len(one.mean) and one.iterations[i] == iteration else None
@@ -179,7 +180,7 @@ def _over_iterations(name: str, title: str, unit: str, curves: Sequence[Curve], 
         ]
         lines.append([f"{iteration:,}", *map(number, values)])
     table = Table(["iteration", *(one.name for one in curves)], lines)
-    return View(name, title, curves_chart(curves, looks, unit), table, ("x", "y"))
+    return View(name, what.capitalize(), curves_chart(curves, looks, what), table, ("x", "y"))
 
 
 def _results(rows: Sequence[Row], looks: Styles, metric: str) -> list[View]:
@@ -188,9 +189,8 @@ def _results(rows: Sequence[Row], looks: Styles, metric: str) -> list[View]:
         return []
     paper = {row.name: row.paper[0] for row in rows if row.paper and row.values}
     table = Table(["network", "each run"], [[name, ", ".join(map(number, each))] for name, each in values.items()])
-    unit = UNITS[metric]
-    title = f"{unit.capitalize()} of every run{' (◇ the mean in the paper)' if paper else ''}"
-    return [View("results", title, results_chart(values, looks, paper, unit), table, "x")]
+    title = f"{label(metric).capitalize()} of every run{' (◇ the mean in the paper)' if paper else ''}"
+    return [View("results", title, results_chart(values, looks, paper, label(metric)), table, "x")]
 
 
 def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
@@ -204,15 +204,9 @@ def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
 
 def _facts(run: Run) -> Table:
     summary = run.summary or {}
-    names = {
-        "test_error": "test error %",
-        "test_perplexity": "test perplexity",
-        "test_recall": "test recall %",
-        "test_loss": "test loss",
-        "valid_loss": "validation loss",
-        "train_loss": "training loss",
-    }
-    rows = [[name, f"{summary[key]:.4g}"] for key, name in names.items() if key in summary]
+    losses = ("test_loss", "valid_loss", "train_loss")
+    names = [*(name for name in metrics(summary, "test") if name not in losses), *(losses if summary else ())]
+    rows = [[label(name), f"{summary[name]:.4g}"] for name in names]
     rows += [
         [f"baseline: {BASELINES.get(name, name)}", f"{value:.4g}"]
         for name, value in summary.get("baselines", {}).items()
@@ -236,10 +230,10 @@ def _runs(found: Mapping[str, Sequence[Run]], metric: str) -> Table:
             done = run.summary or {}
             figures = [number(done.get(key)) for key in ("test_loss", "valid_loss", "train_loss")]
             best = f"{done['best_iteration']:,}" if done else "not finished"
-            what = f"{done[metric]:.2f}" if metric == "test_error" and metric in done else number(done.get(metric))
+            what = f"{done[metric]:.2f}" if in_percent(metric) and metric in done else number(done.get(metric))
             seconds = f"{done['seconds']:.1f}" if done else "–"
             rows.append([f"{name}, seed {run.config.seed}", what, *figures, best, seconds, run.path.name])
-    head = ["run", UNITS[metric], "test loss", "validation loss", "training loss", "selected at", "seconds", "folder"]
+    head = ["run", label(metric), "test loss", "validation loss", "training loss", "selected at", "seconds", "folder"]
     return Table(head, rows)
 
 
@@ -261,16 +255,16 @@ def _notes(runs: Sequence[Run], columns: int, frames: int) -> list[str]:
             "With data.hold_out=false the validation part was trained on too: what is said of it is said of data the "
             "network has learned from, and the last parameters are the result."
         )
-    if longest > MOST_POINTS:
+    if longest > MAX_POINTS:
         notes.append(
-            f"Of {longest:,} logged iterations a curve is drawn through at most {MOST_POINTS:,}: the lowest and the "
+            f"Of {longest:,} logged iterations a curve is drawn through at most {MAX_POINTS:,}: the lowest and the "
             f"highest of every stretch, so that no peak is lost."
         )
     for what, most in {"The heat map": columns, "The slider": frames}.items():
         if longest > most:
             notes.append(f"{what} shows {most:,} of the {longest:,} logged iterations, evenly spread.")
-    if deepest > MOST_LAYERS:
-        notes.append(f"{MOST_LAYERS} of {deepest:,} layers are shown, evenly spread, the first and the last included.")
+    if deepest > MAX_LAYERS:
+        notes.append(f"{MAX_LAYERS} of {deepest:,} layers are shown, evenly spread, the first and the last included.")
     return notes
 
 

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from minisig.diagnostics.bounds import DEAD, EXPLODED
+from minisig.report.labels import split
 from minisig.report.tables import abridged, columns, network
 from minisig.training.config import Config
+from minisig.training.records import metrics
 
 BASELINES = {"unigram": "unigram on the validation text"}  # names that need to say more than a summary's do
+FIGURES = {"loss": "{:.4f}", "error": "{:.2f} %", "recall": "{:.1f} %"}  # how to write a metric; others with six digits
 
 
 def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, report: str | None = None) -> str:
@@ -41,13 +44,14 @@ def _selection(summary: Mapping[str, Any], config: Config) -> str:
 
 
 def result(summary: Mapping[str, Any]) -> str:
-    """The selected network on the test data."""
-    loss = f"test loss {summary['test_loss']:.4f}"
-    if "test_error" in summary:
-        return f"test error {summary['test_error']:.2f} %, {loss}"
-    baselines = ", ".join(f"{BASELINES.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
-    recall = f", recall {summary['test_recall']:.1f} %" if "test_recall" in summary else ""
-    return f"test perplexity {summary['test_perplexity']:.6g} ({baselines}){recall}, {loss}"
+    """The selected network on the test data, the loss last, baselines beside the first of the other metrics."""
+    found = {split(metric)[1]: value for metric, value in metrics(summary, "test").items()}
+    told = [f"{name} {FIGURES.get(name, '{:.6g}').format(value)}" for name, value in found.items() if name != "loss"]
+    if told and summary["baselines"]:
+        named = (f"{BASELINES.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
+        told[0] += f" ({', '.join(named)})"
+    loss = f"test loss {FIGURES['loss'].format(found['loss'])}"
+    return ", ".join([f"test {told[0]}", *told[1:], loss] if told else [loss])
 
 
 def verdict(layers: Sequence[Mapping[str, Any]], init: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from minisig.training.config import Config
 
-MOST_ROWS = 14  # shown; of more the first and the last half of so many
+MAX_ROWS = 14  # shown; of more the first and the last half of so many
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def setting(value: Any, most: int) -> str:
 
 def abridged(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """All rows, or the first and last of too many with dots between them."""
-    half = MOST_ROWS // 2
-    if len(rows) <= MOST_ROWS:
+    half = MAX_ROWS // 2
+    if len(rows) <= MAX_ROWS:
         return list(rows)
     return [*rows[:half], ["…"] + [""] * (len(rows[0]) - 1), *rows[-half:]]
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from minisig.experiments.compare import Row
+from minisig.report.labels import in_percent
 from minisig.report.runs import Run
 from minisig.report.summary import gradient_flow, result, verdict
 
@@ -58,7 +59,7 @@ def _metric(row: Row) -> str:
 
 
 def _mean(row: Row) -> str:
-    return f"{row.mean:.2f} %" if row.metric == "test_error" else f"{row.mean:.4g}"
+    return f"{row.mean:.2f} %" if in_percent(row.metric) else f"{row.mean:.4g}"
 
 
 def _list(names: Sequence[str]) -> str:

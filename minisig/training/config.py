@@ -1,6 +1,6 @@
 """The configuration of a run: what `config.json` holds, checked by its types."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -8,14 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from minisig.backends import BACKENDS, DTYPES
-from minisig.data import DataConfig
+from minisig.data import SOURCES, DataConfig, source_for
 from minisig.errors import require_known
 from minisig.initializers import INITIALIZERS
 from minisig.losses import LOSSES
 from minisig.models import MODELS
 from minisig.optimizers import OPTIMIZERS
 from minisig.schedules import SCHEDULES
-from minisig.settings import Part, Parts, Settings, checked
+from minisig.settings import Part, Parts, Settings, checked, fields_of, kind_of
 
 Count = Annotated[int, msgspec.Meta(gt=0, le=10**9)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -81,6 +81,31 @@ def checked_config(fields: Mapping[str, Any] | Config) -> Config:
     return config
 
 
-def decode_config(content: bytes) -> Config:
-    """The configuration in a config.json."""
-    return checked_config(msgspec.json.decode(content, type=dict[str, Any]))
+# What every configuration of format 1 held, whether its parts had a use for it or not.
+FORMAT_1: dict[str, dict[str, Any]] = {
+    "data": {"delay": 100, "steps": 35, "vocabulary": 10_000},
+    "network": {"activation": "sigmoid", "ep_mode": "recurrent", "radius": None, "input_rms": 0.1, "forget_bias": 1.0},
+    "optimizer": {"momentum": 0.9},
+}
+_fields = msgspec.json.Decoder(dict[str, Any])
+
+
+def decode_config(content: bytes, beside: Collection[str] = ()) -> Config:
+    """The configuration in a config.json, of format 1 or of today's; `beside` are fields that are not settings."""
+    fields = _fields.decode(content)
+    if "format" in beside and fields.get("format", 1) == 1:
+        fields = _from_format_1(fields)
+    return checked_config({name: value for name, value in fields.items() if name not in beside})
+
+
+def _from_format_1(fields: dict[str, Any]) -> dict[str, Any]:
+    """Without the settings that were there for other parts, and with the source that a path stood for."""
+    found = dict(fields)
+    match fields.get("data"):
+        case {"path": str(path), "source": str(source)} if source in SOURCES.rows:
+            found["data"] = fields["data"] | {"source": source_for(path, source)}
+    for group, kind in (("data", DataConfig), ("network", NetworkConfig), ("optimizer", OptimizerConfig)):
+        if isinstance(own := found.get(group), dict):
+            used, old = fields_of(kind_of(kind, own, f"{group}.")), FORMAT_1[group]
+            found[group] = {name: value for name, value in own.items() if name in used or old.get(name, ...) != value}
+    return found

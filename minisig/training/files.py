@@ -5,17 +5,28 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from minisig.errors import DataError
+from minisig import __version__
+from minisig.errors import DataError, UsageError
 from minisig.training.config import Config, decode_config
 
-MOST_BYTES = {".json": 2**24, ".jsonl": 2**30, ".safetensors": 2**35}
+FORMAT = 2  # of a run's folder; what says nothing is of format 1, which has the same files without MADE_BY
+MADE_BY = {"format": FORMAT, "version": __version__}  # in config.json and summary.json
+MAX_BYTES = {".json": 2**24, ".jsonl": 2**30, ".safetensors": 2**35}
+
+
+class MadeBy(msgspec.Struct, frozen=True):
+    format: Annotated[int, msgspec.Meta(ge=1)] = 1
+    version: str = ""
+
+
+_made_by = msgspec.json.Decoder(MadeBy)
 
 
 @contextmanager
@@ -68,9 +79,25 @@ def read_config(folder: Path) -> Config:
     path = folder / "config.json"
     content = read_file(path)
     try:
-        return decode_config(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        require_known_format(content)
+        return decode_config(content, tuple(MADE_BY))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DataError, UsageError) as error:
         raise DataError(f"{path}: {error}") from None
+
+
+def write_config(folder: Path, config: Config) -> None:
+    content = msgspec.json.encode(MADE_BY | msgspec.structs.asdict(config))
+    write_file(folder / "config.json", msgspec.json.format(content))
+
+
+def require_known_format(content: bytes) -> None:
+    """Refuse a file of a minisig that knows more than this one."""
+    found = _made_by.decode(content)
+    if found.format > FORMAT:
+        raise DataError(
+            f"made by minisig {found.version[:20]}, format {found.format}, this minisig reads up to {FORMAT}: "
+            f"update minisig"
+        )
 
 
 @contextmanager
@@ -79,7 +106,7 @@ def _reading(path: Path) -> Iterator[None]:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe or a device may never end
             raise DataError(f"{path}: not a file")
-        if found.st_size > MOST_BYTES[path.suffix]:
+        if found.st_size > MAX_BYTES[path.suffix]:
             raise DataError(f"{path}: larger than any such file should be")
         yield
     except OSError as error:

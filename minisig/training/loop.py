@@ -18,9 +18,9 @@ from minisig.data.ahead import Ahead
 from minisig.data.augment import Distorted, Distortion
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
-from minisig.errors import Diverged, UsageError, require_known
+from minisig.errors import DataError, Diverged, UsageError, require_known
 from minisig.gradients import SMALL, evaluated, global_norm, layer_norms
-from minisig.losses import METRICS, Metric, Score
+from minisig.losses import Score, metric
 from minisig.network import Network, States
 from minisig.optimizers import OPTIMIZERS, Optimizer
 from minisig.schedules import SCHEDULES
@@ -29,8 +29,7 @@ from minisig.settings import brought
 from minisig.trace import Trace
 from minisig.training.config import Config
 from minisig.training.evaluate import evaluate
-
-Record = dict[str, Any]
+from minisig.training.records import Record
 
 DIVERGED = 1e6  # a loss above this, or none at all, ends the run
 
@@ -53,7 +52,7 @@ class Training:
         self.states: States = {}  # of recurrent layers, carried from batch to batch where the data go on
         self.best = {name: w.copy() for name, w in net.params.items()}
         self.best_iteration = 0
-        self.best_score: Score | None = None
+        self.best_score = Score()  # none until it is validated
 
     def _batches(self) -> Batches:
         batches: Batches = self.data.train.batches(self.config.batch_size, self.config.seed)
@@ -185,9 +184,50 @@ class Training:
     def _better(self, score: Score) -> bool:
         by, best = self.config.select_by, self.best_score
         require_known("metric to select_by", by, score)
-        if best is None:
+        if not best:
             return True
-        return score[by] > best[by] if METRICS.get(by, Metric(by)).rising else score[by] < best[by]
+        return score[by] > best[by] if metric(by).rising else score[by] < best[by]
+
+    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """All that decides how training goes on: arrays by name, as in a checkpoint, and plain numbers."""
+        arrays = {f"param.{name}": w for name, w in self.net.params.items()}
+        arrays |= {f"best.{name}": w for name, w in self.best.items()}
+        for name, slots in self.optimizer.slots.items():
+            arrays |= {f"slot.{name}.{slot}": values for slot, values in slots.items()}
+        for layer, state in self.states.items():
+            parts = state if isinstance(state, tuple) else (state,)
+            arrays |= {f"state.{layer}.{i}": part for i, part in enumerate(parts)}
+        best = {"best_iteration": self.best_iteration, "best_score": dict(self.best_score) or None}
+        return arrays, {"iteration": self.iteration, "schedule": dict(self.schedule.state)} | best
+
+    def load_state(self, arrays: Mapping[str, np.ndarray], numbers: Mapping[str, Any]) -> None:
+        """Bring a training that has not begun to where another stood; what does not fit it is refused."""
+        iteration, best_iteration = numbers["iteration"], numbers["best_iteration"]
+        score = {name: value for name, value in (numbers["best_score"] or {}).items() if value is not None}
+        selected = {"loss", self.config.select_by} <= score.keys() if best_iteration else not score
+        if not (selected and 0 <= best_iteration <= iteration <= self.config.iterations):
+            raise DataError(
+                f"iteration {iteration} of {self.config.iterations}, the best one {best_iteration} with {score}: that "
+                f"makes no sense"
+            )
+        xp = self.net.backend.xp
+        self.optimizer.slots = {
+            name: {slot: xp.zeros_like(w) for slot in self.optimizer.slot_names} for name, w in self.net.params.items()
+        }
+        if any(getattr(layer, "carries", False) for layer in self.net.layers.values()):  # states of the right shape
+            self.states = self.net.advance(self.batches.at(1).x)[1]
+        wanted, _ = self.state()
+        for name in sorted({*wanted, *arrays}):
+            have, need = arrays.get(name), wanted.get(name)
+            if have is None or need is None or have.shape != need.shape or have.dtype != need.dtype:
+                raise DataError(f"{name} does not fit the configured network")
+            if not np.isfinite(have).all():
+                raise DataError(f"{name} has entries that are not finite")
+        for name, values in wanted.items():
+            values[...] = xp.asarray(arrays[name])
+        self.iteration = self.optimizer.steps = iteration
+        self.schedule.state = dict(numbers["schedule"])
+        self.best_iteration, self.best_score = best_iteration, Score(score)
 
 
 def make_optimizer(config: Config) -> Optimizer:

@@ -33,6 +33,6 @@ def restore(folder: Path | str, backend: str | None = None) -> tuple[Config, Dat
         net.load(parameters)
     except UsageError as error:
         raise DataError(f"{path}: {error}") from None
-    if place := first_not_finite(net):
-        raise DataError(f"{path}: {place} has entries that are not finite")
+    if where := first_not_finite(net):
+        raise DataError(f"{path}: {where} has entries that are not finite")
     return config, data, net

@@ -1,6 +1,6 @@
 """A run: data, network and training from one configuration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -12,17 +12,18 @@ import msgspec
 
 from minisig.backends import BACKENDS
 from minisig.data import load
-from minisig.errors import Interrupted, UsageError, require_known
+from minisig.errors import Interrupted, UsageError, require_known, writing
+from minisig.losses import Score
 from minisig.models import build_network
-from minisig.training.checkpoint import Norms, Position, load_checkpoint
+from minisig.training.checkpoint import Norms, Position, load_checkpoint, save_checkpoint
 from minisig.training.config import Config, checked_config
 from minisig.training.evaluate import evaluate
-from minisig.training.files import read_config
+from minisig.training.files import MADE_BY, read_config
 from minisig.training.folder import RunFolder
-from minisig.training.loop import Record, Training
+from minisig.training.loop import Training
+from minisig.training.observers import Observer, Observers, observing
+from minisig.training.records import Summary
 
-Summary = dict[str, Any]
-Watch = Callable[[Record], None]
 Stop = Callable[[], int | None]  # the number of a signal that asks the run to end
 
 TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's train_loss is taken from
@@ -31,32 +32,29 @@ TRAIN_LOSS_ROWS = 10_000  # as many training rows or tokens as the summary's tra
 def run(
     config: Config,
     folder: RunFolder | Path | str | None = None,
-    watch: Watch | None = None,
+    observers: Observers = (),
     stop: Stop | None = None,
 ) -> Summary:
     """Train as configured, select by validation, test once, and return the summary.
 
     Everything is written to `folder`, which must not hold a run yet; without one nothing is written, and nothing ever
-    is before data and network are ready. `watch` is shown every record. `stop` is asked after every iteration; when it
-    gives the number of a signal, the run is saved and ends with Interrupted.
+    is before data and network are ready. `observers` look on, see observers.py. `stop` is asked after every iteration;
+    when it gives the number of a signal, the run is saved and ends with Interrupted.
     """
     config = checked_config(config)
-    folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
-    with blas_threads(config.threads):
+    with observing(observers) as watching, blas_threads(config.threads):
         training = _prepare(config)
-        if not folder:
-            return _train(training, None, None, watch, stop)
-        try:
-            folder.claim(config)
-            return _train(training, folder, None, watch, stop)
-        finally:
-            folder.release()
+        if folder is None:
+            return _train(training, None, None, watching, stop)
+        folder = RunFolder.at(folder)
+        with folder.claim(config):
+            return _train(training, folder, None, watching, stop)
 
 
 def resume(
     folder: RunFolder | Path | str,
     iterations: int | None = None,
-    watch: Watch | None = None,
+    observers: Observers = (),
     stop: Stop | None = None,
     *,
     backend: str | None = None,
@@ -66,31 +64,27 @@ def resume(
     A finished run is left as it is, unless `iterations` asks for more of them; the last one so far stays logged and
     validated. On another `backend` it goes on from the same numbers, to the same ones but for rounding.
     """
-    folder = RunFolder(Path(folder)) if isinstance(folder, Path | str) else folder
-    path = folder.path
+    folder = RunFolder.at(folder)
     if backend:
         require_known("backend", backend, BACKENDS)
     config, summary = _wanted(folder, iterations)
     if summary and summary["iterations"] == config.iterations:
         return summary  # nothing is to be done, and nothing touched
-    try:
-        folder.reopen()
+    with observing(observers) as watching, folder.reopen():
         config, summary = _wanted(folder, iterations)  # still, now that nobody else can come in
         if backend:
             config = msgspec.structs.replace(config, backend=backend)
         with blas_threads(config.threads):
             training = _prepare(config)
-            position = load_checkpoint(path, training)
+            position = load_checkpoint(folder.path, training)
             if summary and not position:
                 raise UsageError(
-                    f"{path} is finished and has no checkpoint to go on from, as runs of a comparison have none: start "
-                    f"a new run"
+                    f"{folder.path} is finished and has no checkpoint to go on from, as runs of a comparison have "
+                    f"none: start a new run"
                 )
             folder.rewind_metrics(position.metrics_bytes if position else 0)
             folder.configure(config)
-            return _train(training, folder, position, watch, stop)
-    finally:
-        folder.release()
+            return _train(training, folder, position, watching, stop)
 
 
 def _wanted(folder: RunFolder, iterations: int | None) -> tuple[Config, Summary | None]:
@@ -137,13 +131,13 @@ def _train(
     training: Training,
     folder: RunFolder | None,
     position: Position | None,
-    watch: Watch | None,
+    observers: Sequence[Observer],
     stop: Stop | None,
 ) -> Summary:
     config = training.config
     first, last, before = (position.first, position.last, position.seconds) if position else ({}, {}, 0.0)
-    if folder:
-        folder.begin(training)
+    for observer in observers:
+        observer.begin(training)
     started = perf_counter()
     while not training.done:
         if record := training.advance():
@@ -151,29 +145,24 @@ def _train(
             first = first or last
             if folder:
                 folder.log(record)
-            if watch:
-                watch(record)
+            for observer in observers:
+                observer.log(record)
         signal = stop() if stop else None
         if folder and (signal or training.iteration % config.checkpoint_every == 0 or training.done):
             training.require_finite()
-            folder.checkpoint(
-                training,
-                Position(
-                    iteration=training.iteration,
-                    best_iteration=training.best_iteration,
-                    best_score=training.best_score if training.best_iteration else None,
-                    metrics_bytes=folder.flush_metrics(),
-                    seconds=before + perf_counter() - started,
-                    first=first,
-                    last=last,
-                ),
-            )
+            for observer in observers:
+                observer.save(training)
+            size, seconds = folder.flush_metrics(), before + perf_counter() - started
+            with writing(folder.path):
+                save_checkpoint(folder.path, training, metrics_bytes=size, seconds=seconds, first=first, last=last)
         if signal and not training.done:
             how = f"go on with: minisig train --resume {quote(str(folder.path))}" if folder else "nothing was saved"
             raise Interrupted(f"stopped after iteration {training.iteration:,}; {how}", signal)
     summary = _summary(training, first, last, before + perf_counter() - started)
     if folder:
         folder.finish({name: training.net.backend.to_host(w) for name, w in training.best.items()}, summary)
+    for observer in observers:
+        observer.finish(summary)
     return summary
 
 
@@ -182,6 +171,7 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
     net, data, config = training.net, training.data, training.config
     net.load(training.best)
     return {
+        **MADE_BY,
         "experiment": config.experiment,
         "model": config.network.model,
         "init": config.network.init,
@@ -193,8 +183,8 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
         "seconds": round(seconds, 3),
         "best_iteration": training.best_iteration,
         "train_loss": evaluate(net, data.train.head(TRAIN_LOSS_ROWS)).loss,
-        **_scores("valid", training.best_score),
-        **_scores("test", evaluate(net, data.test)),
+        **_metrics("valid", training.best_score),
+        **_metrics("test", evaluate(net, data.test)),
         "baselines": data.baselines,
         "layers": [
             {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last[name]}
@@ -203,5 +193,5 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
     }
 
 
-def _scores(part, score) -> Summary:
+def _metrics(part: str, score: Score) -> Summary:
     return {f"{part}_{name}": value for name, value in score.items()}

@@ -106,7 +106,7 @@ def test_a_recurrent_networks_log_changes_no_bit_either(tmp_path):
 
 def test_a_resumed_run_goes_on_in_its_log_with_nothing_twice(run, tmp_path):
     """Stopped after iteration 23, it goes on from the checkpoint of iteration 20: 25, seen twice, counts once."""
-    from minisig.bridges.tensorboard import TensorBoardFolder
+    from minisig.bridges.tensorboard import TensorBoard
 
     settings = {"network.hidden": [20, 20], "iterations": 40} | {
         name: int(value) for name, value in (setting.split("=") for setting in EVERY)
@@ -121,7 +121,7 @@ def test_a_resumed_run_goes_on_in_its_log_with_nothing_twice(run, tmp_path):
             raise Killed
 
     with pytest.raises(Killed):
-        ms.run(ms.configure("digits", settings), TensorBoardFolder(ended), watch=kill)
+        ms.run(ms.configure("digits", settings), ended, observers=[TensorBoard(ended), kill])
     assert scalars(log(ended))["train_loss"][-1][0] == 25
     result = CliRunner().invoke(main, ["train", "--resume", str(ended)])  # the log is there: no need to ask for it
     assert result.exit_code == 0, result.output

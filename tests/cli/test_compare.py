@@ -8,7 +8,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from minisig.experiments import under_way
+from minisig.experiments import results
 from tests.cli.command import cli, python_m, strict
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -170,6 +170,49 @@ def test_on_a_terminal_every_run_is_named_and_stdout_stays_clean(here, on_a_term
     assert "4/4" in shown
 
 
+# Several comparisons in one folder
+
+
+@pytest.mark.usefixtures("without_figures")
+def test_comparisons_of_different_networks_or_data_keep_their_own_tables(here):
+    def tables():
+        return {path.name: strict(path.read_text()) for path in (here / "runs").glob("comparison*.json")}
+
+    def compared(*args):
+        result = cli("xor", "--init", "lecun", "--seeds", 1, *QUICK, "--out", "runs", *args)
+        assert result.exit_code == 0
+        return result.stdout
+
+    compared()
+    first = tables()
+    assert "as comparison-2, beside another comparison's" in compared("--hidden", 3)
+    compared("--data", table(here, 1), "--batch-size", 10)
+    assert first.items() <= tables().items()
+    assert tables().keys() == {f"comparison{n}.json" for n in ("", "-2", "-3")}
+    assert len({found["identity"] for found in tables().values()}) == 3
+    compared("--hidden", 3, "--init", "ortho", "--seeds", 2)  # more of the second
+    assert [len(row["values"]) for row in tables()["comparison-2.json"]["rows"]] == [2]
+    compared("--data", table(here, 2), "--batch-size", 10)  # the same name, other data
+    assert tables().keys() == {f"comparison{n}.json" for n in ("", "-2", "-3", "-4")}
+    assert {path.suffix for path in (here / "runs").glob("comparison-4.*")} == {".json", ".csv", ".md"}
+
+
+def table(folder, shift):
+    path = folder / "mine.csv"
+    path.write_text("".join(f"{i},{-i},{(i // shift) % 2}\n" for i in range(60)))
+    return path
+
+
+@pytest.mark.usefixtures("without_figures")
+@pytest.mark.parametrize("content", ['{"experiment": "xor"}', "{", "[]"])
+def test_a_table_that_is_not_ours_is_left_as_it_is(here, content):
+    (here / "runs").mkdir()
+    (here / "runs" / "comparison.json").write_text(content)
+    assert cli("xor", "--init", "lecun", "--seeds", 1, *QUICK, "--out", "runs").exit_code == 0
+    assert (here / "runs" / "comparison.json").read_text() == content
+    assert (here / "runs" / "comparison-2.md").exists()
+
+
 # Wrong usage
 
 
@@ -224,7 +267,7 @@ def test_a_file_is_no_folder_to_write_to(here, out, code, words):
 @pytest.mark.usefixtures("without_figures")
 def test_a_folder_that_cannot_be_written_to_is_found_out_before_anything_is_trained(here, monkeypatch):
     (here / "file").write_text("mine")
-    monkeypatch.setattr(under_way, "run", lambda *args, **kwargs: pytest.fail("training"))
+    monkeypatch.setattr(results, "run", lambda *args, **kwargs: pytest.fail("training"))
     result = cli("xor", "--init", "lecun", "--seeds", 1, *QUICK, "--out", "file/runs")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot write to file/runs" in result.stderr

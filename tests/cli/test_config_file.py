@@ -3,10 +3,9 @@
 import json
 import sys
 
-import msgspec
 import pytest
 
-from minisig.training.config import Config
+from minisig.training.files import read_config
 from tests.cli.command import cli
 
 pytestmark = pytest.mark.usefixtures("here", "without_figures")
@@ -20,7 +19,7 @@ def trained(here):
         (here / "my.toml").write_text(toml, encoding="utf-8")
         result = cli("train", experiment, "--config", "my.toml", "--out", "run", *args)
         assert result.exit_code == 0, result.output
-        return msgspec.json.decode((here / "run" / "config.json").read_bytes(), type=Config)
+        return read_config(here / "run")
 
     return train
 

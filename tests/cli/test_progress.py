@@ -117,7 +117,7 @@ def test_a_comparison_shows_its_runs_and_the_gradients_of_the_present_one():
     assert re.search(r"0/3 +-:--:-- runs", runs)
     assert re.search(r"60/1500 \S+ it/s .* loss 1\.000 valid 7\.0 %", run)
     assert gradients.endswith(": █")
-    display.begin_again()
+    display.follow(1500)
     _, run = drawn()
     assert "0/1500" in run
     assert not re.search("it/s|loss|valid", run)

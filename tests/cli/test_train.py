@@ -2,15 +2,14 @@
 
 from functools import partial
 
-import msgspec
 import pytest
 from safetensors.numpy import load_file as load_safetensors
 
 from minisig.data import load
 from minisig.experiments import configure
 from minisig.models import build_network
-from minisig.training.config import Config
 from minisig.training.evaluate import evaluate
+from minisig.training.files import read_config
 from minisig.training.run import run
 from tests.cli.command import cli, python_m, strict
 
@@ -66,7 +65,7 @@ def test_the_summary_counts_the_parameters_that_are_saved(folder, summary):
 
 def scores(folder):
     """Loss of every part, and the test error, with the parameters saved in this folder."""
-    config = msgspec.json.decode((folder / "config.json").read_bytes(), type=Config)
+    config = read_config(folder)
     data = load(config.data.source, seed=config.seed)
     net = build_network(config, data)
     net.load(load_safetensors(folder / "best.safetensors"))
@@ -93,7 +92,7 @@ def test_fifty_iterations_learn_something(summary, metrics):
     assert summary["test_loss"] < metrics[0]["train_loss"]  # the rate is still warming up
 
 
-def test_every_line_of_metrics_has_losses_norms_and_activities(metrics, summary):
+def test_every_line_of_metrics_has_losses_norms_and_activations(metrics, summary):
     layers = [layer["name"] for layer in summary["layers"]]
     for record in metrics:
         assert record["train_loss"] > 0
@@ -121,7 +120,7 @@ def test_the_configuration_is_whole_and_has_what_was_asked_for(here):
     network = ("--init", "ortho", "--hidden", "3x5", "--activation", "scaled-tanh", "--dtype", "float64")
     training = ("--batch-size", 7, "--learning-rate", 0.003, "--seed", 9, "--iterations", 3)
     assert cli("xor", *network, *training, "--out", "run").exit_code == 0
-    config = msgspec.json.decode((here / "run" / "config.json").read_bytes(), type=Config)
+    config = read_config(here / "run")
     assert (config.experiment, config.network.init, config.network.hidden) == ("xor", "ortho", (5, 5, 5))
     assert (config.network.activation, config.batch_size, config.seed) == ("scaled-tanh", 7, 9)
     assert (config.optimizer.learning_rate, config.dtype, config.iterations) == (0.003, "float64", 3)
@@ -129,7 +128,7 @@ def test_the_configuration_is_whole_and_has_what_was_asked_for(here):
 
 
 def test_the_configuration_is_enough_to_repeat_the_run(folder, summary, tmp_path):
-    config = msgspec.json.decode((folder / "config.json").read_bytes(), type=Config)
+    config = read_config(folder)
     assert run(config, tmp_path / "again") | {"seconds": 0} == summary | {"seconds": 0}
 
 

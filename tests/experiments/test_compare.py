@@ -13,8 +13,9 @@ from minisig.errors import Diverged, MinisigError
 from minisig.experiments import configure
 from minisig.experiments.compare import compare, plan, train
 from minisig.experiments.executors import Here, processes
+from minisig.experiments.identity import identity
 from minisig.experiments.results import Job, Result
-from minisig.training.config import Config
+from minisig.training.files import read_config
 from minisig.training.run import run
 from tests.cli.command import tree
 
@@ -88,7 +89,7 @@ def test_finished_runs_are_read_and_not_touched(jobs, stored, nowhere):
 def test_only_what_is_missing_is_made(tmp_path, monkeypatch):
     made = []
     monkeypatch.setattr(
-        module, "train", lambda config, path: made.append(msgspec.json.decode(config)) or train(config, path)
+        module, "train", lambda config, *rest: made.append(msgspec.json.decode(config)) or train(config, *rest)
     )
     settings = {"iterations": 5}
     compare(plan("xor", ["lecun"], 2, settings), tmp_path, Here)
@@ -107,9 +108,9 @@ def test_a_run_is_stored_under_the_hash_of_the_configuration_that_lies_in_it(job
     for job in jobs:
         path = folder / job.folder
         assert {file.name for file in path.iterdir()} == FILES
-        config = msgspec.json.decode((path / "config.json").read_bytes(), type=Config)
+        config = read_config(path)
         assert config == job.config
-        assert path.name == f"{job.row}-seed{config.seed}-{sha256(msgspec.json.encode(config)).hexdigest()[:16]}"
+        assert path.name == f"{job.row}-seed{config.seed}-{sha256(identity(config)).hexdigest()[:16]}"
 
 
 def test_the_folder_of_a_run_may_be_read_by_others(stored):
@@ -231,7 +232,7 @@ def test_a_failure_in_another_process_is_the_same_failure(tmp_path):
 
 def test_what_runs_here_can_be_watched(jobs, tmp_path):
     seen = []
-    comparison = compare(jobs, tmp_path, Here, watch=seen.append)
+    comparison = compare(jobs, tmp_path, Here, observers=[seen.append])
     logged = [record for row in comparison.rows for result in row.results for record in result.metrics]
     assert [record["iteration"] for record in seen] == [record["iteration"] for record in logged]
     assert [record["train_loss"] for record in seen] == [record["train_loss"] for record in logged]

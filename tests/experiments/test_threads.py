@@ -39,7 +39,10 @@ def two_threads():
 @pytest.mark.parametrize(("threads", "seen"), [(1, 1), (None, 2)])
 def test_a_run_limits_the_threads_of_blas_and_gives_them_back(threads, seen):
     during = []
-    run(configure("xor", {"iterations": 3, "threads": threads}), watch=lambda record: during.extend(blas_threads()))
+    run(
+        configure("xor", {"iterations": 3, "threads": threads}),
+        observers=[lambda record: during.extend(blas_threads())],
+    )
     assert set(during) == {seen}
     assert set(blas_threads()) == {2}
 
@@ -50,7 +53,7 @@ def test_a_run_that_fails_gives_the_threads_of_blas_back():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        run(configure("xor", {"iterations": 3, "threads": 1}), watch=fail)
+        run(configure("xor", {"iterations": 3, "threads": 1}), observers=[fail])
     assert set(blas_threads()) == {2}
 
 
@@ -58,6 +61,6 @@ def test_a_run_that_fails_gives_the_threads_of_blas_back():
 def test_a_comparison_made_here_gives_the_threads_of_blas_back(tmp_path):
     during = []
     jobs = plan("xor", ["lecun"], 2, {"iterations": 3, "threads": 1})
-    compare(jobs, tmp_path, Here, watch=lambda record: during.extend(blas_threads()))
+    compare(jobs, tmp_path, Here, observers=[lambda record: during.extend(blas_threads())])
     assert set(during) == {1}
     assert set(blas_threads()) == {2}

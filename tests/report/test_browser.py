@@ -68,7 +68,7 @@ def colours(png):
 def test_a_run_is_drawn_as_logged_without_a_complaint_or_a_request(browser, report, records):
     browser.open(report)
     charts = browser.js("return [...document.querySelectorAll('.chart')].map(c => [c.id, c.data.length])")
-    assert charts == [["s0-loss", 2], ["s0-error", 1], ["s0-norms", 2], ["s0-activities", 1], ["s0-heat", 1]]
+    assert charts == [["s0-loss", 2], ["s0-error", 1], ["s0-norms", 2], ["s0-activations", 1], ["s0-heat", 1]]
     assert browser.js("return document.querySelectorAll('.chart .main-svg').length") >= 5
     assert browser.complaints() == []
     assert browser.requests(report) == []
@@ -90,8 +90,10 @@ def test_the_slider_moves_the_profile_and_its_table_by_keyboard(browser, report,
         [layer, f"{records[0]['gradient_norm'][layer]:.2e}", f"{norm:.2e}"] for layer, norm in norms.items()
     ]
     means, stds = last["activation_mean"], last["activation_std"]
-    assert browser.drawn("s0-activities", "data[0].error_y.array") == pytest.approx([*stds.values()], rel=1e-4)
-    assert browser.table("s0-activities-table") == [[name, f"{means[name]:.3f}", f"{stds[name]:.3f}"] for name in means]
+    assert browser.drawn("s0-activations", "data[0].error_y.array") == pytest.approx([*stds.values()], rel=1e-4)
+    assert browser.table("s0-activations-table") == [
+        [name, f"{means[name]:.3f}", f"{stds[name]:.3f}"] for name in means
+    ]
     slider.send_keys(Keys.ARROW_LEFT)
     assert browser.js("return document.getElementById('s0-iteration').textContent") == "55"
 

@@ -7,7 +7,7 @@ from statistics import mean
 import pytest
 
 from minisig.report.charts import curve, curves_chart, plain, results_chart, start_chart, start_norms, styles
-from minisig.report.layers import heat_chart, profile, room
+from minisig.report.layers import capacity, heat_chart, profile
 from minisig.report.palette import PALETTE
 from minisig.report.runs import kinds, read_paths
 
@@ -118,7 +118,7 @@ def test_a_heat_map_has_a_row_for_every_layer_and_a_column_for_every_iteration(r
 
 
 def test_a_gradient_of_zero_is_a_gap_in_the_map_and_a_number_in_its_label(written):
-    lines = [{"iteration": i, "gradient_norm": {"dense0": 0.0, "dense1": 1.0}} for i in (1, 2)]
+    lines = [{"iteration": i, "train_loss": 1.0, "gradient_norm": {"dense0": 0.0, "dense1": 1.0}} for i in (1, 2)]
     ((dead,), _) = read_paths([written(lines)])
     (trace,) = heat_chart(dead.metrics, 400)["data"]
     assert trace["z"] == [[None, None], [0, 0]]
@@ -135,24 +135,26 @@ def test_the_profile_holds_every_iteration_of_the_slider(run, records):
     assert first["y"] == now["y"] == found["norms"][0]
     low, high = found["norms_chart"]["layout"]["yaxis"]["range"]
     assert all(10**low < norm < 10**high for row in found["norms"] for norm in row)
-    (activities,) = found["activities_chart"]["data"]
-    assert (activities["y"], activities["error_y"]["array"]) == (found["means"][0], found["stds"][0])
+    (activations,) = found["activations_chart"]["data"]
+    assert (activations["y"], activations["error_y"]["array"]) == (found["means"][0], found["stds"][0])
 
 
 def test_thousands_of_layers_are_thinned_to_what_can_be_drawn(written):
     layers = {f"dense{i}": 1.0 for i in range(3000)}
-    ((deep,), _) = read_paths([written([{"iteration": i, "gradient_norm": layers} for i in range(1, 41)])])
-    found = profile(deep.metrics, room([deep])[1])
+    ((deep,), _) = read_paths(
+        [written([{"iteration": i, "train_loss": 1.0, "gradient_norm": layers} for i in range(1, 41)])]
+    )
+    found = profile(deep.metrics, capacity([deep])[1])
     assert (len(found["layers"]), found["layers"][0], found["layers"][-1]) == (300, "dense0", "dense2999")
-    (trace,) = heat_chart(deep.metrics, room([deep])[0])["data"]
+    (trace,) = heat_chart(deep.metrics, capacity([deep])[0])["data"]
     assert len(trace["y"]) == 300
-    assert found["activities_chart"] is None
+    assert found["activations_chart"] is None
 
 
-def test_many_deep_runs_share_the_room(run):
-    columns, frames = room([run] * 5000)
+def test_many_deep_runs_share_the_capacity(run):
+    columns, frames = capacity([run] * 5000)
     assert 2 <= frames <= columns < 10
-    assert room([run]) == (400, 100)
+    assert capacity([run]) == (400, 100)
 
 
 @pytest.mark.parametrize("value", [1e308, 1e-308])

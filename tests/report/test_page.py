@@ -90,7 +90,7 @@ def test_the_tables_behind_the_charts_hold_what_was_logged(one, records, page):
     assert tables["Gradient norm"][1:] == [
         [layer, f"{norm:.2e}", f"{norm:.2e}"] for layer, norm in first["gradient_norm"].items()
     ]
-    assert tables["Activities"][1:] == [
+    assert tables["Activations"][1:] == [
         [name, f"{mean:.3f}", f"{first['activation_std'][name]:.3f}"] for name, mean in first["activation_mean"].items()
     ]
     head, *rows = tables["Gradient norm over the iterations"]

@@ -128,6 +128,28 @@ def test_failures_of_a_comparison_are_told(several, tmp_path):
     assert (failure.row, failure.seed, failure.message) == ("lsuv", "1", "diverged")
 
 
+def test_failures_are_told_by_every_table_of_a_folder_each_of_its_own_runs(tmp_path):
+    table, folder = tmp_path / "mine.csv", tmp_path / "compared"
+    runs = {}
+    for shift in (1, 2):
+        table.write_text("".join(f"{i},{-i},{(i // shift) % 2}\n" for i in range(40)))
+        jobs = plan("digits", ["lecun"], 1, SMALL | {"data.path": str(table)})
+        ((result,),) = (row.results for row in compare(jobs, folder, Here).rows)
+        rows = [
+            {"init": "lsuv", "runs": [], "failed": {"1": f"diverged {shift}"}},
+            {"init": "lecun", "runs": [result.job.folder]},
+        ]
+        suffix = "" if shift == 1 else f"-{shift}"
+        (folder / f"comparison{suffix}.json").write_text(json.dumps({"experiment": "digits", "rows": rows}))
+        runs[f"diverged {shift}"] = result.job.folder
+    (folder / "comparison-old.json").write_text("notes")
+    found, failures = read_paths([folder])
+    tasks = {run.path.name: run.task for run in found}
+    assert {failure.message: failure.task for failure in failures} == {
+        message: tasks[name] for message, name in runs.items()
+    }
+
+
 @pytest.mark.parametrize("changed", ["name", "seed"])
 def test_a_folder_that_is_not_named_after_its_configuration_is_refused(several, tmp_path, changed):
     folder = tmp_path / "copy"
@@ -204,7 +226,15 @@ def test_a_finished_run_whose_log_is_lost_is_refused_in_a_folder_too(one, tmp_pa
         read_paths([tmp_path])
 
 
-SUMMARY = {"layers": [], "test_error": None, "seconds": 10**400, "experiment": 5, "baselines": {"a": None}}
+SUMMARY = {
+    "layers": [],
+    "test_error": "low",
+    "test_loss": None,
+    "valid_r2": [0.5],
+    "seconds": 10**400,
+    "experiment": 5,
+    "baselines": {"a": None},
+}
 
 
 @pytest.mark.parametrize("field", SUMMARY)

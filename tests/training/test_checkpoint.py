@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from minisig.data import load
 from minisig.errors import DataError, Interrupted, UsageError
 from minisig.experiments import configure
+from minisig.models import build_network
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_tensors
 from minisig.training.folder import RunFolder
+from minisig.training.loop import Training
 from minisig.training.run import resume, run
 from tests.cli.command import tree
 from tests.faults.runs import KINDS, STEADY, TINY, begun, contents, difference, standing, stop_at
@@ -46,7 +49,8 @@ def test_a_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(tmp_path,
 @pytest.mark.parametrize("name", ["dropout", "text"])
 def test_a_run_that_died_before_its_first_checkpoint_is_begun_again(tmp_path, straight, name):
     config, reference = straight(name)
-    RunFolder(tmp_path / "run").claim(config)
+    with RunFolder(tmp_path / "run").claim(config):
+        pass
     (tmp_path / "run" / "metrics.jsonl").write_text('{"iteration": 1, "train_lo')
     resume(tmp_path / "run")
     assert difference(tmp_path / "run", reference) == ""
@@ -81,9 +85,9 @@ def test_the_time_of_a_stopped_run_is_that_of_all_its_parts(tmp_path, xor, monke
         clock[0] += 1.5
 
     with pytest.raises(Interrupted):
-        run(xor, tmp_path, watch=work, stop=stop_at(10))
+        run(xor, tmp_path, observers=[work], stop=stop_at(10))
     clock[0] += 1000  # until it goes on
-    seconds = resume(tmp_path, watch=work)["seconds"]
+    seconds = resume(tmp_path, observers=[work])["seconds"]
     assert seconds == 1.5 * len((tmp_path / "metrics.jsonl").read_text().splitlines())
 
 
@@ -95,6 +99,33 @@ def test_the_summary_of_a_stopped_run_has_the_gradient_norms_of_its_first_and_la
     assert first != last
     assert {layer["name"]: layer["gradient_norm_first"] for layer in layers} == first
     assert {layer["name"]: layer["gradient_norm_last"] for layer in layers} == last
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_training_goes_on_from_the_state_of_another_without_any_file(straight, name):
+    config, _ = straight(name)
+
+    def training():
+        data = load(config.data, seed=config.seed)
+        return Training(build_network(config, data), data, config)
+
+    first, second = training(), training()
+    for _ in range(13):
+        first.advance()
+    arrays, numbers = first.state()
+    second.load_state({name: values.copy() for name, values in arrays.items()}, numbers)
+    assert list(first) == list(second)
+    (arrays, numbers), (others, same) = first.state(), second.state()
+    assert numbers == same
+    assert {name: w.tobytes() for name, w in arrays.items()} == {name: w.tobytes() for name, w in others.items()}
+
+
+def test_a_checkpoint_from_when_a_score_had_a_recall_of_null_is_gone_on_from(tmp_path, straight):
+    config, reference = straight("digits")
+    begun(config, tmp_path / "run", 10)
+    edit(tmp_path / "run", lambda tensors, position: position["best_score"].update(recall=None))
+    resume(tmp_path / "run")
+    assert difference(tmp_path / "run", reference) == ""
 
 
 # Runs that are finished
@@ -206,6 +237,8 @@ DAMAGE = {
     "an unknown field": lambda tensors, position: position.update(extra=1),
     "no score": lambda tensors, position: position.update(best_score=None),
     "a score of nothing": lambda tensors, position: position.update(best_score={}),
+    "a score without the loss": lambda tensors, position: position.update(best_score={"error": 3.0}),
+    "a score in words": lambda tensors, position: position.update(best_score={"loss": "low", "error": 3.0}),
     "metrics of less than nothing": lambda tensors, position: position.update(metrics_bytes=-1),
     "metrics that end within a line": lambda tensors, position: position.update(metrics_bytes=20),
     "no first record": lambda tensors, position: position.update(first={"iteration": 1}),
@@ -234,7 +267,7 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path, xor):
     path = tmp_path / "config.json"
     path.write_text(path.read_text().replace('"hidden": [\n      2\n    ]', '"hidden": [3]'))
     assert json.loads(path.read_text())["network"]["hidden"] == [3]
-    with pytest.raises(DataError, match=r"best\.dense0\.W does not fit the network of .*config\.json"):
+    with pytest.raises(DataError, match=r"best\.dense0\.W does not fit the configured network"):
         resume(tmp_path)
 
 

@@ -101,9 +101,9 @@ def test_a_folder_that_vanishes_ends_the_run_in_one_line(tmp_path, config, begin
     folder = tmp_path / "run"
     if not begins:
         begun(config, folder, 4)
-    start = run if begins else lambda config, folder, watch: resume(folder, watch=watch)
+    start = run if begins else lambda config, folder, observers: resume(folder, observers=observers)
     with pytest.raises(CannotWrite, match=r"cannot write to .*run: No such file or directory$"):
-        start(config, folder, watch=lambda record: shutil.rmtree(folder, ignore_errors=True))
+        start(config, folder, observers=[lambda record: shutil.rmtree(folder, ignore_errors=True)])
     assert not folder.exists()
 
 
@@ -115,7 +115,7 @@ def test_a_folder_that_vanishes_before_the_end_loses_the_run_and_no_other_file(t
             shutil.move(tmp_path / "run", tmp_path / "elsewhere")
 
     with pytest.raises(MinisigError, match="cannot write to"):
-        run(config, tmp_path / "run", watch=vanish)
+        run(config, tmp_path / "run", observers=[vanish])
     run(config, tmp_path / "straight")
     reference = outcome(tmp_path / "straight")
     resume(tmp_path / "elsewhere")
@@ -140,7 +140,7 @@ def test_a_file_that_takes_the_place_of_the_folder_ends_the_run_in_one_line(tmp_
         (tmp_path / "run").write_text("mine")
 
     with pytest.raises(MinisigError, match=r"cannot write to .*run: Not a directory$"):
-        run(config, tmp_path / "run", watch=usurp)
+        run(config, tmp_path / "run", observers=[usurp])
     assert (tmp_path / "run").read_text() == "mine"
 
 
@@ -156,7 +156,7 @@ def test_a_folder_that_becomes_read_only_ends_the_run_and_keeps_its_checkpoint(t
                 pytest.skip("permissions do not bind this user")
 
     with pytest.raises(MinisigError, match=r"cannot write to .*: Permission denied"):
-        run(config, folder, watch=freeze)
+        run(config, folder, observers=[freeze])
     folder.chmod(0o700)
     for path in folder.iterdir():
         path.chmod(0o600)

@@ -78,6 +78,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_unread(finished, name):
 
 
 def test_a_run_without_its_result_says_how_to_get_there(tmp_path):
-    RunFolder(tmp_path).claim(configure("xor"))
+    with RunFolder(tmp_path).claim(configure("xor")):
+        pass
     with pytest.raises(DataError, match=f"minisig train --resume {tmp_path}"):
         restore(tmp_path)

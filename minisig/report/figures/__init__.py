@@ -6,7 +6,7 @@ inspection.py       logits, entropy, gradients and bounds, layer by layer; the c
 bounds.py           measured gradient against the three bounds
 learning.py         losses over the iterations, mean and band over seeds
 gradients.py        gradient norm of every layer over the iterations, as a map
-activations.py      mean ± deviation of every layer's activities over the iterations
+activations.py      mean ± standard deviation of every layer's activations over the iterations
 images.py           images as they are trained on
 """
 

@@ -15,7 +15,7 @@ LINES = {
     "product_with_real_derivatives": ("norms of the real Jacobians", PALETTE[4], "--"),
     "measured": ("measured", "black", "-"),
 }
-MOST_LOOSE = 1e6  # times the largest of the others; where the Frobenius bound is more it leaves the figure
+MAX_LOOSE = 1e6  # times the largest of the others; where the Frobenius bound is more it leaves the figure
 
 
 def draw_bounds(axes: Any, found: Bounds) -> None:
@@ -31,7 +31,7 @@ def draw_bounds(axes: Any, found: Bounds) -> None:
     others = [v for name in LINES if name != "frobenius" for v in values[name] if v > 0]
     if others:
         highest = np.nanmax([*values["frobenius"], max(others)])
-        axes.set_ylim(min(others) / 3, 3 * min(highest, MOST_LOOSE * max(others)))
+        axes.set_ylim(min(others) / 3, 3 * min(highest, MAX_LOOSE * max(others)))
     widen(axes, 2)
     name_places(axes, found)
     axes.grid(alpha=0.3)

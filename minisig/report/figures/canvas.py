@@ -15,7 +15,7 @@ from minisig.training.files import write_file
 FORMATS = (".png", ".svg", ".pdf")
 LONGEST = 40  # letters of a layer's name
 SMALL_TEXT = {"fontsize": "small", "parse_math": False}  # a name from a file is no formula, whatever it looks like
-MOST_LETTERS, MOST_LINES = 56, 16  # of the names of layers along a horizontal and a vertical axis
+MAX_LETTERS, MAX_LINES = 56, 16  # of the names of layers along a horizontal and a vertical axis
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -63,7 +63,7 @@ def line_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 def name_layers(axis: Any, names: Sequence[str]) -> None:
     """Layers 0, 1, 2, … of an axis by their names, or by some of too many."""
-    share = sum(map(len, names)) / MOST_LETTERS if axis.axis_name == "x" else len(names) / MOST_LINES
+    share = sum(map(len, names)) / MAX_LETTERS if axis.axis_name == "x" else len(names) / MAX_LINES
     step = max(1, ceil(share))
     axis.set_ticks(range(0, len(names), step), [name[:LONGEST] for name in names[::step]], **SMALL_TEXT)
 

@@ -8,7 +8,7 @@ import numpy as np
 from minisig.report.figures.canvas import at_least, name_layers, new_figure, over_iterations
 from minisig.report.metrics import Metrics
 
-MOST_COLUMNS = 1000  # of a map; more could not be seen
+MAX_COLUMNS = 1000  # of a map; more could not be seen
 
 
 def gradient_maps(runs: Mapping[str, Metrics]) -> Any:
@@ -28,7 +28,7 @@ def draw_gradients(panels: Sequence[Any], runs: Sequence[Metrics]) -> None:
     seen = np.concatenate([metrics.norms[metrics.norms > 0] for metrics in runs])
     scale = LogNorm(*at_least(seen.min(), seen.max(), 2)) if len(seen) else LogNorm(1, 100)
     for axes, metrics in zip(panels, runs, strict=True):
-        some = slice(None, None, -(-len(metrics.iterations) // MOST_COLUMNS))
+        some = slice(None, None, -(-len(metrics.iterations) // MAX_COLUMNS))
         norms = np.where(metrics.norms > 0, metrics.norms, np.nan)[some].T
         edges = np.arange(len(metrics.layers) + 1) - 0.5
         # A picture within the picture: as paths, a long run would make a file of many megabytes.

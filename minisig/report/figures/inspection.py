@@ -36,7 +36,7 @@ def inspection_figure(config: Config, found: Mapping[str, Inspection], metrics: 
     heights = [
         3.5 * -(-count // 2) + legend,
         *([3.5] if metrics else []),
-        *([4.5] if metrics and metrics.activities else []),
+        *([4.5] if metrics and metrics.activations else []),
     ]
     figure = new_figure(11 if count > 1 or metrics else 6, sum(heights))
     parts = np.atleast_1d(figure.subfigures(len(heights), 1, height_ratios=heights))
@@ -54,7 +54,7 @@ def inspection_figure(config: Config, found: Mapping[str, Inspection], metrics: 
         losses, gradients = parts[1].subplots(1, 2)
         _draw_losses(losses, metrics)
         draw_gradients([gradients], [metrics])
-        if metrics.activities:
+        if metrics.activations:
             draw_activations(parts[2], metrics, colours(found)[next(iter(found))])
     return figure
 

@@ -168,7 +168,13 @@ def test_the_map_has_layers_from_the_input_down_and_a_logarithmic_scale(metrics)
 
 def test_maps_side_by_side_have_one_scale_and_a_zero_is_left_out(tmp_path):
     def written(name, norms):
-        record = {"iteration": 7, "activation_mean": {}, "activation_std": {}, "gradient_norm": norms}
+        record = {
+            "iteration": 7,
+            "train_loss": 1.0,
+            "activation_mean": {},
+            "activation_std": {},
+            "gradient_norm": norms,
+        }
         (tmp_path / name).write_text(json.dumps(record) + "\n")
         return read_metrics(tmp_path / name)
 
@@ -184,7 +190,13 @@ def test_maps_side_by_side_have_one_scale_and_a_zero_is_left_out(tmp_path):
 def test_names_that_look_like_formulas_or_have_no_end_are_names(six, tmp_path):
     names = ["$\\nosuch{$", "x" * 100_000]
     values = dict.fromkeys(names, 1.0)
-    record = {"iteration": 1, "gradient_norm": values, "activation_mean": values, "activation_std": values}
+    record = {
+        "iteration": 1,
+        "train_loss": 1.0,
+        "gradient_norm": values,
+        "activation_mean": values,
+        "activation_std": values,
+    }
     (tmp_path / "metrics.jsonl").write_text(json.dumps(record) + "\n")
     config, found = six
     named = msgspec.structs.replace(config, experiment="$\\frac$")

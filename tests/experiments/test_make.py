@@ -1,26 +1,30 @@
-"""A run of a comparison that was interrupted goes on from its last checkpoint, to the same bits."""
+"""A run of a comparison is a run as any other: interrupted, it goes on from its last checkpoint, to the same bits."""
 
 import json
 import multiprocessing
 import os
 import shutil
 import signal
-from concurrent.futures import ProcessPoolExecutor
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from time import sleep
 
 import pytest
 from filelock import FileLock
 from msgspec.json import encode
 
-from minisig.errors import DataError, Diverged
+from minisig.errors import CannotWrite, DataError, Diverged
+from minisig.experiments import results as module
 from minisig.experiments.compare import compare, plan, train
 from minisig.experiments.executors import Here, cluster, completed
-from minisig.experiments.under_way import place_of
+from minisig.experiments.results import load, tidy, unfinished
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_tensors, write_tensors
 from minisig.training.loop import Training
 from minisig.training.run import run
-from tests.cli.command import tree
+from tests.cli.command import PYTHON_M, finished_runs, strict, tree
 from tests.faults.disk import Disk, little_room
 
 SETTINGS = {"iterations": 60, "network.hidden": [8, 8], "threads": 1, "checkpoint_every": 20, "log_every": 7}
@@ -64,16 +68,24 @@ def under_way(job, steps, tmp_path):
         compare([job], tmp_path, Here)
     assert steps == [*range(1, AT)]
     steps.clear()
-    return place_of(tmp_path, job.folder)
+    return unfinished(tmp_path / job.folder)
+
+
+def outcome(job, folder):
+    """What the run comes to in this folder, but for the seconds."""
+    train(encode(job.config), str(folder / job.folder), job.data)
+    result = load(job, folder)
+    return result.summary | {"seconds": 0}, result.metrics
 
 
 def test_it_goes_on_from_its_last_checkpoint_and_leaves_nothing_behind(job, steps, under_way, tmp_path, as_made_here):
     assert [path.name for path in tmp_path.iterdir()] == [under_way.name]
     seen = []
-    comparison = compare([job], tmp_path, Here, watch=lambda record: seen.append(record["iteration"]))
+    comparison = compare([job], tmp_path, Here, observers=[lambda record: seen.append(record["iteration"])])
     assert steps == [*range(LAST + 1, 61)]
     assert seen == [42, 49, 56, 60]
     assert [path.name for path in tmp_path.iterdir()] == [job.folder]
+    assert {path.name for path in (tmp_path / job.folder).iterdir()} == {"config.json", "metrics.jsonl", "summary.json"}
     assert as_made_here(comparison)
     assert as_made_here(compare([job], tmp_path, Here))  # as it was stored
 
@@ -100,18 +112,18 @@ def die_before(fatal):
 
 def test_a_worker_that_dies_leaves_its_run_to_the_next(job, steps, tmp_path, as_made_here):
     spawn = multiprocessing.get_context("spawn")
-    places = [Here(), ProcessPoolExecutor(1, mp_context=spawn, initializer=die_before, initargs=(AT,))]
-    comparison = compare([job], tmp_path, places.pop)
+    executors = [Here(), ProcessPoolExecutor(1, mp_context=spawn, initializer=die_before, initargs=(AT,))]
+    comparison = compare([job], tmp_path, executors.pop)
     assert steps == [*range(LAST + 1, 61)]
     assert as_made_here(comparison)
 
 
 def test_on_a_cluster_nothing_of_it_is_on_the_disk_of_the_worker(job, dask, tmp_path):
     """That may be this machine's, as here, or not."""
-    path, place = tmp_path / "run", partial(cluster, dask.address, gpu=False)
-    ((_, future),) = completed(place, train, [job], lambda job: (encode(job.config), str(path)))
+    path, executor = tmp_path / "run", partial(cluster, dask.address, gpu=False)
+    ((_, future),) = completed(executor, train, [job], lambda job: (encode(job.config), str(path), ""))
     assert future.result()[0] | {"seconds": 0} == run(job.config) | {"seconds": 0}
-    assert not path.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 # What is left is removed
@@ -142,27 +154,37 @@ def test_data_that_are_gone_for_a_while_do_not_cost_what_was_made(steps, tmp_pat
     data, away = tmp_path / "mine.csv", tmp_path / "away.csv"
     data.write_text("0.1,0.2,0\n0.3,0.1,1\n" * 50)
     (job,) = plan("digits", ["random+ep"], 1, SETTINGS | {"data.path": str(data), "batch_size": 10})
-    path = place_of(tmp_path, "run")
-    whole = train(encode(job.config), str(tmp_path / "straight"))[0]
+    whole = outcome(job, tmp_path / "straight")
     steps.clear()
     steps.errors[AT] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
-        train(encode(job.config), str(path))
+        outcome(job, tmp_path)
     data.rename(away)
     with pytest.raises(DataError, match=r"mine\.csv"):
-        train(encode(job.config), str(path))
+        outcome(job, tmp_path)
     away.rename(data)
     steps.clear()
-    assert train(encode(job.config), str(path))[0] | {"seconds": 0} == whole | {"seconds": 0}
+    assert outcome(job, tmp_path) == whole
     assert steps == [*range(LAST + 1, 61)]
 
 
+def test_a_run_that_was_killed_on_the_way_to_its_name_only_gets_it(job, steps, tmp_path, monkeypatch, as_made_here):
+    def killed(summary, config):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_require_metric", killed)
+        with pytest.raises(KeyboardInterrupt):
+            compare([job], tmp_path, Here)
+    (unfinished(tmp_path / job.folder) / CHECKPOINT).unlink()  # which goes first
+    tidy(unfinished(tmp_path / job.folder), over=False)
+    steps.clear()
+    comparison = compare([job], tmp_path, Here)
+    assert steps == []
+    assert as_made_here(comparison)
+
+
 # What cannot be gone on with is begun anew
-
-
-def nothing_like_it(path):
-    shutil.rmtree(path)
-    path.write_text("mine")
 
 
 def edited(name, **fields):
@@ -194,14 +216,14 @@ DAMAGE = {
     "another configuration": edited("config.json", batch_size=7),
     "half a configuration": cut("config.json", 0.5),
     "no configuration": lambda path: (path / "config.json").unlink(),
-    "a folder for a configuration": lambda path: ((path / "config.json").unlink(), (path / "config.json").mkdir()),
+    "a configuration of tomorrow": edited("config.json", format=99),
     "half a checkpoint": cut(CHECKPOINT, 0.5),
     "no checkpoint": lambda path: (path / CHECKPOINT).unlink(),
     "a checkpoint of another network": other_network,
     "half the records": cut("metrics.jsonl", 0.5),
     "no records": lambda path: (path / "metrics.jsonl").unlink(),
     "other records": other_records,
-    "a file in its place": nothing_like_it,
+    "half a summary": lambda path: (path / "summary.json").write_text("{"),
 }
 
 
@@ -222,73 +244,109 @@ def test_what_was_begun_anew_can_be_gone_on_with(job, steps, under_way, tmp_path
     assert steps == [*range(1, AT), *range(LAST + 1, 61)]
 
 
-def test_a_result_that_somebody_left_there_is_none(job, steps, under_way, tmp_path, as_made_here):
-    summary = run(job.config) | {"test_error": 0.0}
-    steps.clear()
-    (under_way / "summary.json").write_text(json.dumps(summary))
-    assert as_made_here(compare([job], tmp_path, Here))
-    assert steps == [*range(LAST + 1, 61)]
+# Two processes
 
 
-def test_what_another_process_has_is_left_to_it(job, steps, under_way):
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(module, "SECONDS_TO_END", 0.0)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_another_process_has_is_waited_for_and_gone_on_with_when_that_ends(job, steps, under_way, tmp_path):
     before = tree(under_way)
-    with FileLock(under_way / ".lock"):
-        found, records = train(encode(job.config), str(under_way))
-        assert tree(under_way) == before
-    assert steps == [*range(1, 61)]
-    assert found | {"seconds": 0} == run(job.config) | {"seconds": 0}
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(under_way / ".lock"):
+            waiting = pool.submit(outcome, job, tmp_path)
+            sleep(0.2)
+            assert (tree(under_way), steps) == (before, [])
+        found, records = waiting.result(60)
+    assert steps == [*range(LAST + 1, 61)]
+    assert found == run(job.config) | {"seconds": 0}
     assert [record["iteration"] for record in records] == [1, 7, 14, 21, 28, 35, 42, 49, 56, 60]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_another_process_finishes_is_its_result(job, steps, under_way, tmp_path):
+    whole = outcome(job, tmp_path / "other")
+    steps.clear()
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(under_way / ".lock"):
+            waiting = pool.submit(outcome, job, tmp_path)
+            sleep(0.1)
+            shutil.rmtree(under_way)
+            (tmp_path / "other" / job.folder).rename(tmp_path / job.folder)
+        assert waiting.result(60) == whole
+    assert steps == []
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_another_process_has_only_just_begun_is_not_tidied_away(tmp_path):
+    begun = tmp_path / ".run"
+    begun.mkdir()
+    with FileLock(begun / ".lock"):
+        tidy(begun, over=False)
+        assert begun.exists()
+    tidy(begun, over=False)
+    assert not begun.exists()
+
+
+def test_two_comparisons_at_once_in_one_folder_end_in_the_same_table(tmp_path):
+    args = ("compare", "xor", "--init", "lecun,ortho", "--seeds", "4", "--iterations", "200", "--json", "--out", "runs")
+    env = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    both = [subprocess.Popen([*PYTHON_M, *args], cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(2)]
+    first, second = (strict(process.communicate(timeout=300)[0]) for process in both)
+    assert first == second
+    assert [len(row["values"]) for row in first["rows"]] == [4, 4]
+    assert len(finished_runs(tmp_path / "runs")) == 8
+    assert list((tmp_path / "runs").glob(".*")) == []
 
 
 # Room
 
 
-def results(job, path):
-    """What the run comes to at this place, but for the seconds."""
-    summary, records = train(encode(job.config), str(path))
-    return summary | {"seconds": 0}, records
-
-
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on files there")
 @pytest.mark.parametrize("most", [0, 1000, 5000])
-def test_without_room_for_it_a_run_is_made_all_the_same(job, tmp_path, most):
-    whole = results(job, tmp_path / "straight")
-    with little_room(most):
-        assert results(job, tmp_path / "run") == whole
+def test_without_room_for_it_a_run_fails_and_goes_on_when_there_is_some(job, tmp_path, most):
+    whole = outcome(job, tmp_path / "straight")
+    with little_room(most), pytest.raises(CannotWrite, match=rf"cannot write to .*\.{job.row[:6]}"):
+        outcome(job, tmp_path)
+    assert outcome(job, tmp_path) == whole
 
 
 @pytest.mark.parametrize("torn", [False, True])
-def test_whichever_write_fails_the_run_comes_to_the_same(job, steps, tmp_path, torn):
-    whole, disk = results(job, tmp_path / "straight"), Disk(tmp_path / "counted")
+def test_whichever_write_fails_the_run_goes_on_to_the_same(job, steps, tmp_path, torn):
+    whole, disk = outcome(job, tmp_path / "straight"), Disk(tmp_path / "counted")
     with disk.patched():
-        assert results(job, tmp_path / "counted") == whole
-    assert disk.calls.count("save") == 2  # all of them were counted, those of both checkpoints too
+        assert outcome(job, tmp_path / "counted") == whole
+    assert disk.calls.count("save") == 4  # of three checkpoints, and of the best parameters
     for n in range(1, len(disk.calls) + 1):
-        path = tmp_path / str(n)
-        steps.errors[AT] = KeyboardInterrupt()
-        with Disk(path, n, torn=torn).patched(), pytest.raises(KeyboardInterrupt):
-            results(job, path)
-        assert results(job, path) == whole
+        folder = tmp_path / str(n)
+        with Disk(folder, n, torn=torn).patched(), pytest.raises(CannotWrite):
+            outcome(job, folder)
+        assert outcome(job, folder) == whole
 
 
 @pytest.mark.parametrize("torn", [False, True])
 def test_whichever_write_fails_when_it_goes_on_the_run_comes_to_the_same(job, steps, under_way, tmp_path, torn):
-    whole, disk = results(job, tmp_path / "straight"), Disk(under_way)
-    shutil.copytree(under_way, tmp_path / "kept")
+    whole, disk = outcome(job, tmp_path / "straight"), Disk(tmp_path / "counted")
+    shutil.copytree(under_way, unfinished(tmp_path / "counted" / job.folder))
     with disk.patched():
-        assert results(job, under_way) == whole
-    began = []
+        assert outcome(job, tmp_path / "counted") == whole
     for n in range(1, len(disk.calls) + 1):
-        shutil.rmtree(under_way)
-        shutil.copytree(tmp_path / "kept", under_way)
+        folder = tmp_path / str(n)
+        shutil.copytree(under_way, unfinished(folder / job.folder))
+        with Disk(folder, n, torn=torn).patched(), pytest.raises(CannotWrite):
+            outcome(job, folder)
         steps.clear()
-        with Disk(under_way, n, torn=torn).patched():
-            assert results(job, under_way) == whole
-        began.append(steps[0])
-    early = disk.calls.index("truncate") + 1  # a lock that cannot be had, a log that cannot be rewound
-    assert began == [1] * early + [LAST + 1] * (len(began) - early)
+        assert outcome(job, folder) == whole
+        assert not steps or steps[0] > LAST  # what was made before the interruption is not made again
 
 
-def test_its_end_is_no_checkpoint_for_the_result_is_there_at_once(job, tmp_path):
-    results(job, tmp_path / "run")
-    position = json.loads(read_tensors(tmp_path / "run" / CHECKPOINT)[1]["position"])
-    assert position["iteration"] == LAST
+def test_a_file_where_it_should_be_made_is_left_alone(job, steps, under_way, tmp_path):
+    shutil.rmtree(under_way)
+    under_way.write_text("mine")
+    (failure,) = compare([job], tmp_path, Here).failures
+    assert str(failure) == f"cannot write to {under_way}: File exists"
+    assert under_way.read_text() == "mine"
