@@ -1,4 +1,7 @@
-"""The metrics of our losses: their unit, and which end is better. One that is not here has no unit, and less is better."""
+"""The metrics of our losses: their unit, and which end is better.
+
+One that is not here has no unit, and less of it is better.
+"""
 
 from dataclasses import dataclass
 

@@ -41,7 +41,7 @@ class SoftmaxCrossEntropy(Loss):
         return found
 
     def metrics(self, sums: Sums) -> dict[str, float]:
-        """Of tokens e^loss; the share of wrong predictions in percent; of tokens to remember the share of right ones."""
+        """Of tokens e^loss; the percentage of wrong predictions; of tokens to remember, that of right ones."""
         perplexity = exp(min(sums["loss"] / sums["count"], HIGHEST))
         found = {"perplexity": perplexity} if "tokens" in sums else {}
         found["error"] = 100 * sums["wrong"] / sums["count"]

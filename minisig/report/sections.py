@@ -118,8 +118,8 @@ def section(
 def _task(run: Run) -> str:
     """The experiment, and in what its data are not those it has by itself."""
     usual = settings(configure(run.config.experiment)) if run.config.experiment in EXPERIMENTS else {}
-    own = {name for name in ("path", *(["source"] if run.config.data.path else []))}  # which the subject tells
-    changed = {f"data.{name}": value for name, value in run.data.items() if name not in own}
+    subjects = ("path", "source") if run.config.data.path else ("path",)  # which are told before
+    changed = {f"data.{name}": value for name, value in run.data.items() if name not in subjects}
     told = [f"{name} {value}" for name, value in changed.items() if value != str(usual.get(name, value) or "")]
     return ", ".join([subject(run.config), *told])
 
