@@ -11,7 +11,7 @@ declare is imported when it is used, and what goes wrong in it is one line that 
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from functools import cached_property, wraps
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ class Table(MutableMapping[str, T]):
         with _blaming(who):
             row = entry.load()
         self._require_wanted(f"{who}: {entry.value}", row)
-        return _blamed(who, row) if callable(row) else row
+        return _Blamed(who, row) if callable(row) else row
 
     def _require_wanted(self, what: str, row: object) -> None:
         if not isinstance(row, self.wanted):
@@ -72,13 +72,18 @@ def _project(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else "an unknown project"
 
 
-def _blamed(who: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with _blaming(who):
-            return function(*args, **kwargs)
+class _Blamed:
+    """A function, class or object of another project: what goes wrong in a call of it names the project."""
 
-    return call
+    def __init__(self, who: str, row: Any) -> None:
+        self._who, self._row = who, row
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with _blaming(self._who):
+            return self._row(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
 
 
 @contextmanager

@@ -45,6 +45,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     parts: ClassVar[Parts] = {}  # the fields that name a row of a table
 
+    def __hash__(self) -> int:
+        return hash(msgspec.json.encode(self))  # a setting may be a dict
+
 
 def checked(fields: Mapping[str, Any] | Settings, kind: type[S], before: str = "") -> S:
     """Settings of this kind and of the parts they name, every type and range checked.

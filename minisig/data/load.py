@@ -1,5 +1,6 @@
 """A data set by its name or its settings, whoever made it checked."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,8 @@ from minisig.errors import DataError, MinisigError, UsageError
 from minisig.settings import checked
 
 
-def load(source: str | DataConfig, *, seed: int = 0) -> Dataset:
-    """The data set of this name or configuration.
+def load(source: str | Mapping[str, Any] | DataConfig, *, seed: int = 0) -> Dataset:
+    """The data set of this name, or with these settings, as DataConfig or {"source": "copy-memory", "delay": 50}.
 
     >>> load("digits").train.x.shape
     (1197, 64)

@@ -15,6 +15,7 @@ from minisig.data import load
 from minisig.errors import Interrupted, UsageError, require_known, writing
 from minisig.losses import Score
 from minisig.models import build_network
+from minisig.schedules import SCHEDULES
 from minisig.training.checkpoint import Norms, Position, load_checkpoint, save_checkpoint
 from minisig.training.config import Config, checked_config
 from minisig.training.evaluate import evaluate
@@ -98,7 +99,7 @@ def _wanted(folder: RunFolder, iterations: int | None) -> tuple[Config, Summary 
 def _extended(config: Config, iterations: int) -> Config:
     if iterations < config.iterations:
         raise UsageError(f"the run has {config.iterations} iterations; it can be extended, not shortened")
-    if config.optimizer.schedule != "constant":
+    if getattr(SCHEDULES[config.optimizer.schedule], "knows_the_end", False):
         raise UsageError(
             f"the learning rate of this run falls to 0 at iteration {config.iterations}: more of them would make it "
             f"another run; start a new one"

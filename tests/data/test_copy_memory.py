@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from minisig.data import DataConfig, load
+from minisig.data import load
 
 DELAY = 7
 
 
 @pytest.fixture(scope="module")
 def data():
-    return load(DataConfig(source="copy-memory", delay=DELAY), seed=3)
+    return load({"source": "copy-memory", "delay": DELAY}, seed=3)
 
 
 @pytest.mark.parametrize("part", ["train", "valid", "test"])
@@ -46,7 +46,7 @@ def test_a_batch_is_time_major_and_asks_to_recall_the_last_three(data):
 
 
 def test_another_seed_gives_other_sequences_and_the_same_seed_the_same(data):
-    again, other = (load(DataConfig(source="copy-memory", delay=DELAY), seed=seed) for seed in (3, 4))
+    again, other = (load({"source": "copy-memory", "delay": DELAY}, seed=seed) for seed in (3, 4))
     np.testing.assert_array_equal(again.train.x, data.train.x)
     assert (other.train.x != data.train.x).any()
     assert (data.test.x != data.train.x).any()

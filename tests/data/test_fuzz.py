@@ -15,7 +15,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from minisig.data import DataConfig, Split, load
+from minisig.data import DataConfig, Split, load, source_for
 from minisig.errors import DataError
 from tests.data.formats import archive, array_header, npy
 from tests.data.mutations import DTYPES, IDX, KINDS_OF_FILES, LABELS, SHAPES, X, strange_array
@@ -56,7 +56,7 @@ def fate(path):
     source, check = ("ptb", check_text) if path.name == "text" else ("digits", check_vectors)
     tracemalloc.start()
     try:
-        data = load(DataConfig(source=source, path=str(path)))
+        data = load(DataConfig(source=source_for(str(path), source), path=str(path)))
         outcome = "read"
     except DataError as error:
         outcome = "refused"

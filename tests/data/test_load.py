@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from minisig.data import SOURCES, DataConfig, Dataset, Split, load
+from minisig.data import SOURCES, Dataset, Split, load
 from minisig.errors import DataError, UsageError
+from minisig.settings import Settings
 
 GOOD = Split(np.zeros((3, 2), np.float32), np.arange(3))
 DATA = Dataset("mine", GOOD, GOOD, GOOD, classes=3)
@@ -40,16 +41,30 @@ def test_arrays_of_another_kind_are_refused_by_their_part(mine, part, bad):
         load("mine")
 
 
-def test_a_source_of_somebody_elses_may_use_any_setting(mine):
-    asked, config = mine(DATA), DataConfig(source="mine", delay=3, steps=4, vocabulary=5)
-    assert load(config) is DATA
-    assert asked == [config]
+def test_a_source_of_somebody_elses_is_asked_with_its_own_settings(mine):
+    class Own(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+        size: int = 3
+
+    asked = mine(DATA)
+    SOURCES["mine"].Settings = Own
+    assert load({"source": "mine", "size": 4}) is DATA
+    assert load("mine") is DATA
+    assert [config.size for config in asked] == [4, 3]
+
+
+def test_targets_that_are_numbers_go_with_a_loss_for_them(mine):
+    numbers = Split(GOOD.x, np.array([[0.5], [1.5], [2.5]]))
+    mine(Dataset("mine", numbers, numbers, numbers, classes=1, loss="mean-squared-error"))
+    assert load("mine").train.y.dtype == np.float64
+    mine(Dataset("mine", numbers, numbers, numbers, classes=2, loss="mean-squared-error"))
+    with pytest.raises(DataError, match=r"expected x \(N, n\) and targets y \(N, 2\) for train, got"):
+        load("mine")
 
 
 @pytest.mark.parametrize(
     ("source", "setting", "owner"),
-    [("digits", "delay", "copy-memory"), ("copy-memory", "steps", "text"), ("xor", "vocabulary", "text")],
+    [("digits", "delay", "copy-memory"), ("copy-memory", "steps", "ptb"), ("xor", "vocabulary", "ptb")],
 )
 def test_a_setting_of_another_source_is_refused_by_ours(source, setting, owner):
     with pytest.raises(UsageError, match=rf"data\.{setting} is a setting of {owner}; leave it out for {source}"):
-        load(DataConfig(source=source, **{setting: 7}))
+        load({"source": source, setting: 7})

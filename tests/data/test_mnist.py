@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def read(path):
-    return load(DataConfig(source="digits", path=str(path)))
+    return load(DataConfig(source="images", path=str(path)))
 
 
 def test_pixels_are_scaled_and_the_last_training_images_held_out(folder):

@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from minisig.data import DataConfig, load
+from minisig.data import load
 from minisig.errors import DataError
 from minisig.network import recurrent
 from minisig.training.evaluate import evaluate
@@ -31,7 +31,7 @@ def texts(tmp_path):
 
 
 def read(folder, **settings):
-    return load(DataConfig(source="ptb", path=str(folder), steps=2, **settings))
+    return load({"source": "text", "path": str(folder), "steps": 2, **settings})
 
 
 def words(data, part, vocabulary):

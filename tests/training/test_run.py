@@ -78,7 +78,7 @@ def test_folders_may_be_named_by_strings(tmp_path):
         ({"batch_size": 0}, "batch_size: expected int >= 1, got 0"),
         ({"network": NetworkConfig(hidden=5)}, "network.hidden: expected array, got 5"),
         ({"optimizer": OptimizerConfig(learning_rate=-1.0)}, "optimizer.learning_rate: expected float > 0"),
-        ({"data": DataConfig(source="copy-memory", delay=0)}, "data.delay: expected int >= 1, got 0"),
+        ({"data": {"source": "copy-memory", "delay": 0}}, "data.delay: expected int >= 1, got 0"),
     ],
     ids=["batch", "hidden", "rate", "delay"],
 )
@@ -91,5 +91,5 @@ def test_a_configuration_made_by_hand_is_checked_before_anything_is_done(tmp_pat
 def test_the_data_of_a_configuration_made_by_hand_are_found_from_wherever_it_is_resumed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("".join(f"{i},{-i},{i % 2}\n" for i in range(40)))
-    run(replace(configure("digits", {"iterations": 1}), data=DataConfig(source="digits", path="mine.csv")), "run")
+    run(replace(configure("digits", {"iterations": 1}), data=DataConfig(source="file", path="mine.csv")), "run")
     assert read_config(tmp_path / "run").data.path == str(tmp_path / "mine.csv")
