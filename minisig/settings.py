@@ -197,7 +197,7 @@ def replaced(
     found = {name: value for name, value in fields.items() if name in after}
     for name, value in given.items():
         inner = _inner(after[name].type) if name in after else None
-        if inner and isinstance(value, dict):
+        if inner and isinstance(value, dict) and value:  # an empty group stands for its defaults
             value = replaced(fields.get(name) or {}, value, inner, f"{before}{name}.")
         found[name] = value
     return found

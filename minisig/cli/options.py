@@ -64,20 +64,23 @@ FROM_CONFIG = (
         help="Any other setting by its name, such as data.delay=50; `minisig settings` lists them. Repeatable.",
     ),
 )
-NETWORK = (
-    click.option("--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."),
+HIDDEN = click.option(
+    "--hidden", type=Hidden(), help="Hidden layers: 800, or 2500,2000,1500, or 8x100 for eight of 100."
+)
+PARTS = (
     click.option(
-        "--model", shell_complete=names_in("models:MODELS"), help="mlp; for sequences rnn (of sigmoids), lstm or gru."
+        "--model",
+        shell_complete=names_in("models:MODELS"),
+        help="mlp; for sequences rnn (of sigmoids), lstm or gru.",
     ),
     click.option(
         "--activation",
         shell_complete=names_in("activations:ACTIVATIONS"),
         help="sigmoid, scaled-tanh, tanh, relu, softplus or erf.",
     ),
-    click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update."),
-    *DATA,
-    *FROM_CONFIG,
 )
+BATCH_SIZE = click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update.")
+NETWORK = (HIDDEN, *PARTS, BATCH_SIZE, *DATA, *FROM_CONFIG)
 TRAINING = (
     click.option("--iterations", type=click.IntRange(min=1), help="Updates to make."),
     click.option(

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from minisig.cli.options import as_json, network_options
+from minisig.cli.options import FROM_CONFIG, INIT, PARTS, all_of, as_json, experiment_argument
 from minisig.cli.output import say
 from minisig.cli.overrides import overrides
 
 
 @click.command(short_help="What can be set, and who brings it.")
-@network_options
+@all_of(experiment_argument(default="digits"), INIT, *PARTS, *FROM_CONFIG)
 @as_json
 def settings(experiment: str, json_: bool, **options: Any) -> None:
     """Every setting of EXPERIMENT by the name that --set knows it by, with its value and the part that brings it.

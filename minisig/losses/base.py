@@ -1,7 +1,7 @@
 """What a loss is: a mean over the N predictions of a batch, and the metrics that go with it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from minisig.backends import Array, Backend
 from minisig.errors import UsageError
@@ -22,6 +22,8 @@ class Score(dict[str, float]):
 
 class Loss:
     """L(z, targets) of logits z (…, C). A loss of one's own overrides these four."""
+
+    metric_names: ClassVar[tuple[str, ...]] = ()  # that it may have beside the loss, by which the best can be selected
 
     def checked(self, z: Array, targets: Any, backend: Backend) -> Array:
         """The targets as this loss takes them, or a UsageError that says what it expects."""

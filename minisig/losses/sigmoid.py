@@ -18,6 +18,8 @@ from minisig.losses.base import Loss, Sums, checked_values
 class SigmoidCrossEntropy(Loss):
     """−ln of the probability of every right answer, g(z) for yes."""
 
+    metric_names = ("error",)
+
     def checked(self, z: Array, targets: Any, backend: Backend) -> Array:
         targets = checked_values(z, targets, backend)
         if isinstance(targets, np.ndarray):  # a look at those on a device would wait for it

@@ -17,6 +17,8 @@ HIGHEST = 700.0  # of a loss whose exponential is a float
 class SoftmaxCrossEntropy(Loss):
     """−ln p of the right class, p = softmax(z)."""
 
+    metric_names = ("perplexity", "error", "recall")
+
     def checked(self, z: Array, targets: Any, backend: Backend) -> Array:
         labels = backend.xp.asarray(targets)
         if labels.shape != z.shape[:-1]:

@@ -18,6 +18,8 @@ from minisig.losses.base import Loss, Sums, checked_values
 class MeanSquaredError(Loss):
     """(z − t)², the mean over all outputs."""
 
+    metric_names = ("rmse", "mae", "r2")
+
     def checked(self, z: Array, targets: Any, backend: Backend) -> Array:
         return checked_values(z, targets, backend)
 

@@ -76,6 +76,9 @@ def checked_config(fields: Mapping[str, Any] | Config) -> Config:
     """A configuration of these fields; what is wrong with one is said with its name and what came."""
     config = checked(fields, Config)
     require_known("dtype", config.dtype, DTYPES)
+    losses = [LOSSES[config.network.loss]] if config.network.loss else LOSSES.rows.values()
+    metrics = dict.fromkeys(name for loss in losses for name in getattr(loss, "metric_names", ()))
+    require_known("select_by", config.select_by, ["loss", *metrics])
     if config.data.path:  # a run must find its data wherever it is resumed
         config = replace(config, data=replace(config.data, path=str(Path(config.data.path).absolute())))
     return config

@@ -183,7 +183,7 @@ class Training:
 
     def _better(self, score: Score) -> bool:
         by, best = self.config.select_by, self.best_score
-        require_known("metric to select_by", by, score)
+        require_known("metric to select_by", by, score)  # the data may ask for none, as for recall
         if not best:
             return True
         return score[by] > best[by] if metric(by).rising else score[by] < best[by]

@@ -41,7 +41,7 @@ WRONG = {
         f"network.hidden={'[' * 100_000}", "network.dropout=1", "network.dropout=NaN", "network.dropout=-0.1",
         "network.init=nosuch", "network.init=[]", "network.model=[]", "network.model=nosuch", "network.activation=5",
         "network.radius=1e300", "optimizer={}", "optimizer.learning_rate=0", "optimizer.learning_rate=Infinity",
-        "optimizer.learning_rate=1e-400", "optimizer.name=sgd", "optimizer.momentum=1", "optimizer.clip=0",
+        "optimizer.learning_rate=1e-400", "optimizer.name=nosuch", "optimizer.momentum=1", "optimizer.clip=0",
         "optimizer.warmup=-1", "optimizer.schedule=none",
     ],
     "--config": [*PATHS[:-1], "", "."],

@@ -37,9 +37,16 @@ def test_own_rows_of_an_experiment_heed_the_settings_given():
 
 
 def test_rows_take_the_settings_that_their_model_has():
-    rnn, lstm = plan("copy-memory", ["ortho", "lstm"], 1, {"network.radius": 2.0, "network.dropout": 0.5})
+    given = {"network.radius": 2.0, "network.dropout": 0.5}
+    rnn, plain, lstm = plan("copy-memory", ["ortho+ep", "ortho", "lstm"], 1, given)
     assert (rnn.config.network.radius, rnn.config.network.dropout) == (2.0, 0.5)
-    assert (lstm.config.network.radius, lstm.config.network.dropout) == (None, 0.5)
+    for other in (plain, lstm):
+        assert (hasattr(other.config.network, "radius"), other.config.network.dropout) == (False, 0.5)
+
+
+def test_a_setting_that_no_row_has_is_refused():
+    with pytest.raises(UsageError, match=r"network\.radius is a setting of random\+ep; leave it out for ortho"):
+        plan("copy-memory", ["ortho", "lstm"], 1, {"network.radius": 2.0})
 
 
 @pytest.mark.parametrize(
@@ -72,10 +79,10 @@ def test_a_run_of_a_comparison_is_not_gone_on_with_for_it_would_be_lost(tmp_path
 
 
 def test_a_comparison_by_what_the_data_do_not_give_is_a_failure_with_a_reason(tmp_path):
-    settings = {"iterations": 1, "data.source": "copy-memory", "data.delay": 2, "network.hidden": [3], "threads": 1}
-    jobs = plan("digits", ["lecun"], 1, settings | {"network.model": "rnn"})
+    settings = {"iterations": 1, "data.source": "digits", "network.model": "mlp", "network.hidden": [3], "threads": 1}
+    jobs = plan("copy-memory", ["lecun"], 1, settings)
     (failure,) = compare(jobs, tmp_path, Here).failures
-    assert str(failure) == "digits compares test_error, which copy-memory does not give"
+    assert str(failure) == "copy-memory compares test_perplexity, which digits does not give"
 
 
 def test_all_rows_of_an_lstm_are_those_it_can_have(monkeypatch):

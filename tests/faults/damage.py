@@ -78,7 +78,7 @@ def give_up(number, frame):
 def resumed(folder):
     """Comes to a good end, every number finite, and what it logged in lines of its own."""
     config = read_config(folder.path)
-    if not (config.iterations <= 1000 and sum(config.network.hidden) < 500 and config.data.delay < 200):
+    if not (config.iterations <= 1000 and sum(config.network.hidden) < 500 and getattr(config.data, "delay", 0) < 200):
         return "read"  # it may be somebody's wish, but it takes long
     summary = resume(folder.path)
     assert jsonable(summary) == summary, f"not finite: {summary}"

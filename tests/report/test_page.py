@@ -188,13 +188,13 @@ def test_the_network_is_named_where_all_runs_have_it(several, written, records):
 def test_results_on_other_data_have_a_section_of_their_own(several, written, records, tmp_path, monkeypatch):
     sections = []
     monkeypatch.setattr(module, "render", lambda found: sections.extend(found) or "")
-    changed = {"b": {"data.path": "/tmp/mine.npz"}, "c": {"data.delay": 50}, "d": {"data.hold_out": False}}
+    changed = {"b": {"data.path": "/tmp/mine.npz"}, "c": {"data.source": "xor"}, "d": {"data.hold_out": False}}
     folders = [written(records, settings, name=name) for name, settings in changed.items()]
     write_report([several, *folders], tmp_path / "report.html", lambda runs: [])
     assert [one.heading for one in sections] == [
         "digits: 3 kinds of network, 5 runs",
-        "digits, data.delay 50, random+ep, seed 0",
         "digits on mine.npz, random+ep, seed 0",
+        "digits, data.source xor, random+ep, seed 0",
     ]
     assert not any("mine" in sentence for sentence in sections[0].verdict)
 

@@ -51,6 +51,8 @@ class Hinge(ms.Loss):
     class Settings(ms.Settings, **OWN):
         margin: float = 1.0
 
+    metric_names = ("error", "misses")
+
     def __init__(self, margin=1.0):
         self.margin = margin
 

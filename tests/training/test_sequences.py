@@ -98,8 +98,11 @@ def test_the_command_line_shows_recall_beside_the_memoryless_baseline(tmp_path):
         (["--set", "data.delay"], ["NAME=VALUE"]),
         (["--set", "data.delay=0"], ["data.delay: expected int >= 1, got 0"]),
         (["--set", "data.dely=5"], ["unknown setting of data 'dely'. Did you mean 'delay'?"]),
-        (["--model", "gru"], ["unknown model 'gru'"]),
-        (["--model", "lstm", "--init", "random+ep"], ["for an LSTM"]),
+        (["--model", "grn"], ["unknown model 'grn'. Did you mean 'gru'?"]),
+        (
+            ["--model", "lstm", "--init", "random+ep"],
+            ["network.init: random+ep is not for lstm; choose from: ortho, glorot, lecun"],
+        ),
         (["--set", "network.ep_mode=both"], ["unknown network.ep_mode 'both'. Choose from: recurrent, joint"]),
     ],
 )
