@@ -3,7 +3,7 @@
 table.py        the experiments as data, configure.py any of their settings replaced
 compare.py      every initialization over several seeds, finished runs never repeated
 results.py      the runs of a comparison and what they brought, in memory and on disk
-under_way.py    a run while it is being made, which an interruption does not undo
+identity.py     what a run is known by
 executors.py    where the runs are made: here, in processes, on a cluster
 """
 

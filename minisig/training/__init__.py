@@ -1,8 +1,6 @@
 """Training: from a configuration to a run on disk.
 
 config.py       what can be set, checked by its types
-build.py        the network that a configuration asks for
-schedules.py    learning rate over the iterations
 loop.py         Training: one trace and one update a step
 evaluate.py     how well a network does on a whole part of the data
 run.py          run and resume: data, network and training, from beginning to end
