@@ -98,7 +98,7 @@ def test_the_command_line_shows_recall_beside_the_memoryless_baseline(tmp_path):
         (["--set", "data.delay"], ["NAME=VALUE"]),
         (["--set", "data.delay=0"], ["data.delay: expected int >= 1, got 0"]),
         (["--set", "data.dely=5"], ["unknown setting of data 'dely'. Did you mean 'delay'?"]),
-        (["--model", "grn"], ["unknown model 'grn'. Did you mean 'gru'?"]),
+        (["--model", "grn"], ["unknown model 'grn'. Did you mean 'rnn'?"]),
         (
             ["--model", "lstm", "--init", "random+ep"],
             ["network.init: random+ep is not for lstm; choose from: ortho, glorot, lecun"],
