@@ -108,7 +108,7 @@ part says what can be set about it by a class `Settings`, and that reaches `conf
 >>> class Sign(ms.Optimizer):                       # w ← w − η · size · sign(g)
 ...     needs_matrices = True
 ...
-...     class Settings(ms.Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+...     class Settings(ms.Settings):
 ...         size: float = 1.0
 ...
 ...     def __init__(self, size):

@@ -10,7 +10,6 @@ part that was not chosen is refused.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import deepcopy
 from functools import lru_cache
 from math import isfinite
 from threading import RLock
@@ -41,7 +40,7 @@ Parts = Mapping[str, Part]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a part or of a group; a subclass says frozen=True, kw_only=True, forbid_unknown_fields=True again."""
+    """Settings of a part or of a group: names, types and defaults. Numbers may have limits, by msgspec.Meta."""
 
     parts: ClassVar[Parts] = {}  # the fields that name a row of a table
 
@@ -54,7 +53,7 @@ def checked(fields: Mapping[str, Any] | Settings, kind: type[S], before: str = "
 
     What is wrong is told with the setting's full name, which starts with `before`, and what came.
     """
-    plain = msgspec.to_builtins(fields, enc_hook=_plain)
+    plain = as_plain(fields)
     whole, known = f"{before.rstrip('.')}: " if before else "", kind_of(kind, plain, before)
     if not isinstance(plain, dict):
         raise UsageError(f"{whole}expected settings by their names, got {plain!r}"[:300])
@@ -185,7 +184,7 @@ def nested(given: Mapping[str, Any], kind: type[Settings]) -> dict[str, Any]:
             if not group_at(kind, ".".join(groups[:i])):
                 raise UsageError(f"unknown setting '{name}': '{step}' is not a group of settings")
             inner = inner.setdefault(step, {})
-        inner[last] = deepcopy(value)
+        inner[last] = as_plain(value)
     return found
 
 
@@ -286,6 +285,16 @@ def _floats(value: Any) -> Iterator[float]:
     elif isinstance(value, dict | list | tuple):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _floats(one)
+
+
+def as_plain(values: Any) -> Any:
+    """The same in Python's own numbers, lists and dicts, all of them new."""
+    try:
+        return msgspec.to_builtins(values, enc_hook=_plain)
+    except RecursionError:
+        raise UsageError(
+            "expected settings that are numbers, words or lists of them, got lists in lists in …"
+        ) from None
 
 
 def _plain(value: Any) -> Any:

@@ -11,11 +11,11 @@ from minisig.plugins import Table
 from minisig.settings import Part, Parts, Settings, brought, changed, checked, explained
 
 
-class Knob(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Knob(Settings):
     turns: int = 3
 
 
-class Dial(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Dial(Settings):
     angle: float = 0.5
 
 
@@ -32,7 +32,7 @@ dial = type("dial", (), {"Settings": Dial})
 TABLE = Table("toys", {"knob": knob, "dial": dial, "plain": plain})
 
 
-class Group(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Group(Settings, kw_only=True):
     parts: ClassVar[Parts] = {"kind": Part(TABLE)}
 
     kind: str = "knob"
@@ -73,7 +73,7 @@ def test_what_does_not_belong_is_refused_by_its_full_name(fields, message):
 
 
 def test_two_parts_cannot_bring_a_setting_of_one_name():
-    class Twice(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    class Twice(Settings):
         parts: ClassVar[Parts] = {"first": Part(TABLE), "second": Part(TABLE)}
 
         first: str = "knob"

@@ -42,11 +42,11 @@ class Source:
         return self.load(config, seed)
 
 
-class CopyMemorySettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CopyMemorySettings(Settings):
     delay: Steps = 100  # steps between symbols and recall, the paper's T
 
 
-class TextSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TextSettings(Settings):
     steps: Steps = 35  # of a training window
     vocabulary: Words = 10_000  # words with a number of their own, at most
 

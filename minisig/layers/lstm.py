@@ -41,7 +41,7 @@ class LSTM(Recurrent):
 
     gates = 4
 
-    class Settings(settings.Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    class Settings(settings.Settings):
         forget_bias: Annotated[float, msgspec.Meta(ge=-1e3, le=1e3)] = 1.0
 
     @classmethod

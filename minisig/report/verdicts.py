@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from minisig.experiments.compare import Row
-from minisig.report.labels import in_percent
+from minisig.losses import metric
+from minisig.report.labels import in_percent, split
 from minisig.report.runs import Run
 from minisig.report.summary import gradient_flow, result, verdict
 
@@ -18,18 +19,21 @@ def run_verdict(run: Run) -> list[str]:
 
 def comparison_verdict(rows: Sequence[Row], found: Mapping[str, Sequence[Run]], failed: int) -> list[str]:
     """Which kind of network did best, by how much, and whose gradient vanished before training began."""
-    ranked = sorted((row for row in rows if row.mean is not None), key=lambda row: row.mean or 0.0)
+    measured = [row for row in rows if row.mean is not None]
+    rising = bool(measured) and metric(split(measured[0].metric)[1]).rising
+    ranked = sorted(measured, key=lambda row: row.mean or 0.0, reverse=rising)
+    most = "highest" if rising else "lowest"
     said = []
     if len(ranked) > 1:
         best, second = ranked[:2]
         spread = max(best.std or 0.0, second.std or 0.0)
-        close = 0 < (second.mean or 0.0) - (best.mean or 0.0) <= spread
+        close = 0 < abs((second.mean or 0.0) - (best.mean or 0.0)) <= spread
         if second.mean == best.mean:
             equal = [row.name for row in ranked if row.mean == best.mean]
-            said.append(f"the lowest {_metric(best)} is {_mean(best)}, with {_list(equal)}")
+            said.append(f"the {most} {_metric(best)} is {_mean(best)}, with {_list(equal)}")
         else:
             said.append(
-                f"the lowest {_metric(best)} is that of {best.name}, {_mean(best)}, before {second.name} with "
+                f"the {most} {_metric(best)} is that of {best.name}, {_mean(best)}, before {second.name} with "
                 f"{_mean(second)}{', which the spread of the seeds does not tell apart' if close else ''}"
             )
     elif ranked:

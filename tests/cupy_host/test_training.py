@@ -81,11 +81,11 @@ def test_a_checkpoint_of_one_backend_goes_on_on_the_other(tmp_path, name, text, 
     half = training(configured(name, text, backend=first))
     losses = [half.advance()["train_loss"] for _ in range(10)]
     norms = {layer: 1.0 for layer, found in half.net.layers.items() if found.params}
+    save_checkpoint(tmp_path, half, metrics_bytes=0, seconds=0.0, first=norms, last=norms)
+    rest = training(configured(name, text, backend=second))
     position = Position(
         iteration=10, best_iteration=0, best_score=None, metrics_bytes=0, seconds=0.0, first=norms, last=norms
     )
-    save_checkpoint(tmp_path, half, position)
-    rest = training(configured(name, text, backend=second))
     assert load_checkpoint(tmp_path, rest) == position
     losses += [record["train_loss"] for record in rest]
     np.testing.assert_allclose(losses, expected, rtol=1e-4)

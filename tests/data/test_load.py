@@ -42,7 +42,7 @@ def test_arrays_of_another_kind_are_refused_by_their_part(mine, part, bad):
 
 
 def test_a_source_of_somebody_elses_is_asked_with_its_own_settings(mine):
-    class Own(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    class Own(Settings):
         size: int = 3
 
     asked = mine(DATA)

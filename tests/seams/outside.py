@@ -10,8 +10,6 @@ import numpy as np
 
 import minisig as ms
 
-OWN = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True}
-
 
 class Nesterov(ms.Optimizer):
     """v ← μ v − η g,  w ← w + μ v − η g."""
@@ -19,7 +17,7 @@ class Nesterov(ms.Optimizer):
     slot_names = ("v",)
     needs_matrices = True
 
-    class Settings(ms.Settings, **OWN):
+    class Settings(ms.Settings):
         lookahead: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.9
 
     def __init__(self, lookahead):
@@ -34,7 +32,7 @@ class Nesterov(ms.Optimizer):
 
 
 class Exponential(ms.Schedule):
-    class Settings(ms.Settings, **OWN):
+    class Settings(ms.Settings):
         half_life: Annotated[int, msgspec.Meta(gt=0)] = 100
 
     def __init__(self, half_life):
@@ -48,7 +46,7 @@ class Exponential(ms.Schedule):
 class Hinge(ms.Loss):
     """Σ_c max(0, margin + z_c − z_label)² over the wrong classes c."""
 
-    class Settings(ms.Settings, **OWN):
+    class Settings(ms.Settings):
         margin: float = 1.0
 
     metric_names = ("error", "misses")
@@ -80,7 +78,7 @@ class Arctan(ms.Activation):
 
     steepest = 1.0
 
-    class Settings(ms.Settings, **OWN):
+    class Settings(ms.Settings):
         sharpness: Annotated[float, msgspec.Meta(gt=0)] = 1.0
 
     def __init__(self, sharpness=1.0):
@@ -99,7 +97,7 @@ class Leaky(ms.Recurrent):
 
     leak = 0.5
 
-    class Settings(ms.Settings, **OWN):
+    class Settings(ms.Settings):
         start: float = 0.0
 
     class Unrolled(NamedTuple):
@@ -146,7 +144,7 @@ class Leaky(ms.Recurrent):
 class Gaussian:
     """W ~ N(0, gain²/n), for dense layers and for every cell."""
 
-    class Settings(ms.Settings, **OWN):
+    class Settings(ms.Settings):
         gain: Annotated[float, msgspec.Meta(gt=0)] = 1.0
 
     CellSettings = Settings
@@ -178,7 +176,7 @@ def rings(config, seed):
     return ms.Dataset("rings", part(400), part(200), part(200), classes=config.rings)
 
 
-class RingSettings(ms.Settings, **OWN):
+class RingSettings(ms.Settings):
     rings: Annotated[int, msgspec.Meta(ge=2, le=10)] = 2
 
 
