@@ -90,7 +90,7 @@ def _indented(text: str) -> str:
 
 
 def _errors(rows: list[dict[str, Any]]) -> str:
-    lines = [["init", "test error %, each seed", "mean", "seconds a run"]]
+    lines = [["init", "test error %, each seed", "mean", "seconds per run"]]
     lines += [[row["init"], *_over_seeds(row["test_errors"]), f"{row['seconds']:.1f}"] for row in rows]
     return table(lines)
 
@@ -137,7 +137,7 @@ def _paper() -> str:
 
 
 def _figure(mean: float | None, std: float | None, digits: int) -> str:
-    """Mean ± deviation, where there is one: a single seed has none."""
+    """Mean ± standard deviation, where there is one: a single seed has none."""
     return "–" if mean is None else f"{mean:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")
 
 
@@ -177,7 +177,7 @@ def _xor(rows: list[dict[str, Any]]) -> str:
 
 
 def _copy(rows: list[dict[str, Any]]) -> str:
-    lines = [["", "recall %, each seed", "perplexity", "memoryless", "seconds a run"]]
+    lines = [["", "recall %, each seed", "perplexity", "memoryless", "seconds per run"]]
     for row in rows:
         runs = row["runs"]
         recall = ", ".join(f"{run['test_recall']:.1f}" for run in runs)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from benchmarks.speed.workloads import Step
 
 Clock = Callable[[], float]
-MOST = 10_000  # steps of a slice, should a clock be too coarse for the first ones
+MAX_STEPS = 10_000  # steps of a slice, should a clock be too coarse for the first ones
 WARM_UP = 3  # steps, in which things are compiled and memory is laid out
 REST = 0.3  # seconds
 
@@ -43,7 +43,7 @@ def interleaved(
     counts = {}
     for name, step in steps.items():
         timed(step, clock, WARM_UP)
-        counts[name] = max(1, min(MOST, round(seconds / max(timed(step, clock, WARM_UP), 1e-9))))
+        counts[name] = max(1, min(MAX_STEPS, round(seconds / max(timed(step, clock, WARM_UP), 1e-9))))
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():

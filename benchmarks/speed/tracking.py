@@ -14,7 +14,7 @@ from minisig.training.loop import Training
 
 Tracked = Callable[[], Callable[[], Any]]  # a training step, which returns what takes the norms of its gradients
 
-MOST = 0.05
+MAX_SHARE = 0.05
 
 
 def measure(steps: int) -> dict[str, dict[str, float]]:

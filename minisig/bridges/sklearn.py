@@ -46,7 +46,7 @@ class SigmoidClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int
         Passes over the data, with early stopping at most.
     dropout : float
-        Share of hidden activities that are silenced while training.
+        Share of hidden activations that are silenced while training.
     early_stopping : bool
         Hold out `validation_fraction` of the data, end after `n_iter_no_change` passes in which the loss on them did
         not fall, and keep the weights with which it was least.

@@ -10,7 +10,7 @@ from minisig.cli.values import finite
 
 ROWS = {
     "mu": "mean of the logit, μ",
-    "sigma": "deviation of the logit, σ",
+    "sigma": "standard deviation of the logit, σ",
     "best_sigma": "σ that maximizes the paper's H_B at this μ",
     "exact_best_sigma": "σ that maximizes the true entropy at this μ",
     "entropy": "entropy H(y), nats",
@@ -35,7 +35,7 @@ ROWS = {
 @plot
 @as_json
 def theory(mu: float, sigma: float | None, plot: str | None, json_: bool) -> None:
-    """The numbers of a sigmoid neuron whose logit has mean μ and deviation σ.
+    """The numbers of a sigmoid neuron whose logit has mean μ and standard deviation σ.
 
     \b
     minisig theory                       the paper's optimum, (0, √(π/2))

@@ -25,8 +25,8 @@ from minisig.data.scaling import Scaling, scaled_pixels
 from minisig.errors import DataError, one_line
 
 Arrays = dict[str, Any]
-MOST_HEADER = 2**14  # bytes before those of an array; numpy refuses headers of more than 10,000, but reads them first
-MOST_UNPACKING = 1100  # what zip can do at best is 1032 bytes from one
+MAX_HEADER = 2**14  # bytes before those of an array; numpy refuses headers of more than 10,000, but reads them first
+MAX_UNPACKING = 1100  # what zip can do at best is 1032 bytes from one
 
 
 def load_file(path: Path) -> Dataset:
@@ -101,7 +101,7 @@ def _check_size(file: Any, name: str, path: Path) -> None:
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # LZMA takes as much memory as the file tells it to
         raise DataError(f"{path}: {name} is compressed as numpy never does; write it with np.savez")
     with file.zip.open(entry) as packed:
-        stream = BytesIO(packed.read(MOST_HEADER))
+        stream = BytesIO(packed.read(MAX_HEADER))
     try:
         old = np.lib.format.read_magic(stream) == (1, 0)
         read_header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
@@ -111,7 +111,7 @@ def _check_size(file: Any, name: str, path: Path) -> None:
             f"{path}: {name} is not an array ({one_line(error)}); write it with np.savez, as .npz"
         ) from None
     promised, there = prod(shape) * dtype.itemsize, entry.file_size - stream.tell()
-    if promised != there or entry.file_size > MOST_UNPACKING * path.stat().st_size:
+    if promised != there or entry.file_size > MAX_UNPACKING * path.stat().st_size:
         raise DataError(f"{path}: the header of {name} promises {promised:,} bytes, shape {shape}, which are not there")
 
 

@@ -22,7 +22,7 @@ from minisig.data.scaling import scaled_pixels
 from minisig.errors import DataError
 
 UNSIGNED_BYTES = 8
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 NAMES = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
     "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
@@ -75,7 +75,7 @@ def read_idx(path: Path) -> Any:
             raise DataError(f"{path}: ends at byte {4 + len(lengths)}, within its header")
         shape = struct.unpack(f">{start[3]}I", lengths)
         size = prod(shape)
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             raise DataError(f"{path}: its header asks for an array of shape {shape}")
         content = bytearray()
         for piece in pieces(file, size + 1):

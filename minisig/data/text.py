@@ -19,7 +19,7 @@ from minisig.data.sequences import Text, Tokens
 from minisig.errors import DataError
 
 EOS, UNK = "<eos>", "<unk>"
-MOST_BYTES = 2**30  # of a text after unpacking
+MAX_BYTES = 2**30  # of a text after unpacking
 
 
 def load_ptb(steps: int, vocabulary: int) -> Dataset:
@@ -44,9 +44,9 @@ def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
 def _words(path: Path) -> list[str]:
     """The words of a file, an <eos> after every line that is not blank."""
     with reading(path) as file:
-        content = b"".join(pieces(file, MOST_BYTES + 1))
-    if len(content) > MOST_BYTES:
-        raise DataError(f"{path}: more than {MOST_BYTES:,} bytes of text; use a part of it")
+        content = b"".join(pieces(file, MAX_BYTES + 1))
+    if len(content) > MAX_BYTES:
+        raise DataError(f"{path}: more than {MAX_BYTES:,} bytes of text; use a part of it")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -16,13 +16,13 @@ from minisig.activations import Activation, Logistic
 from minisig.gradients import rows
 from minisig.layers import state_activation
 from minisig.theory import entropy, surrogate
-from minisig.theory.moments import LEAST, MOST, log_derivative
+from minisig.theory.moments import MAX, MIN, log_derivative
 from minisig.trace import Trace
 
 SATURATED = 0.05  # a logistic is saturated in the outer twentieth of its range on either side,
 FLAT = 4 * SATURATED * (1 - SATURATED)  # where its derivative is below this share of the largest: so are others
-MOST_LOGITS = 20_000  # whose entropy is estimated
-LEAST_LOGITS = 5  # of which SciPy gives one
+MAX_LOGITS = 20_000  # whose entropy is estimated
+MIN_LOGITS = 5  # of which SciPy gives one
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class LayerStatistics:
     name: str  # of the layer that makes the logits
     logit_mean: float
     logit_std: float
-    neuron_std: float  # the part of it that varies with the input: root mean square of the neurons' own deviations
+    neuron_std: float  # the part that varies with the input: root mean square of the neurons' own standard deviations
     mean: float  # of the activations
     std: float
     saturated: float  # share of them
     entropy: float  # of the activations, nats, estimated
-    theory_entropy: float  # of one whose logit is Gaussian with this mean and deviation; NaN unless it is a logistic
+    theory_entropy: float  # of one whose logit is Gaussian with these mean and standard deviation; NaN unless logistic
 
 
 def activation_statistics(trace: Trace) -> list[LayerStatistics]:
@@ -94,18 +94,18 @@ def _of_any(z: Any, activation: Activation) -> dict[str, Any]:
 
 
 def _some(z: Any) -> Any:
-    return z if len(z) <= MOST_LOGITS else np.random.default_rng(0).choice(z, MOST_LOGITS, replace=False)
+    return z if len(z) <= MAX_LOGITS else np.random.default_rng(0).choice(z, MAX_LOGITS, replace=False)
 
 
 def _spacing_entropy(z: Any) -> float:
     """H(z), Vasicek's estimate."""
     from scipy.stats import differential_entropy  # half a second
 
-    return float(differential_entropy(z, method="vasicek")) if len(z) >= LEAST_LOGITS else np.nan
+    return float(differential_entropy(z, method="vasicek")) if len(z) >= MIN_LOGITS else np.nan
 
 
 def _gaussian_entropy(mu: float, sigma: float) -> float:
     """H(y) of a Gaussian logit; beyond the reach of the quadrature H_B, to which it tends."""
-    if not sigma > LEAST:
-        return -np.inf if sigma <= LEAST else np.nan
-    return float((entropy if max(abs(mu), sigma) <= MOST else surrogate)(mu, sigma))
+    if not sigma > MIN:
+        return -np.inf if sigma <= MIN else np.nan
+    return float((entropy if max(abs(mu), sigma) <= MAX else surrogate)(mu, sigma))

@@ -1,7 +1,7 @@
 """The experiments as data: a row each, nothing else to write for a new one.
 
-`paper` holds the results of Sansone & De Natale, mean and deviation where they give one; a comparison sets them beside
-its own. Where the paper leaves a setting open, the comment says what was chosen.
+`paper` holds the results of Sansone & De Natale, mean and standard deviation where they give one; a comparison sets
+them beside its own. Where the paper leaves a setting open, the comment says what was chosen.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from minisig.plugins import Table
 from minisig.training.config import Config, NetworkConfig, OptimizerConfig
 
 Settings = Mapping[str, Any]  # by their names in config.json
-Figure = tuple[float, float | None]  # mean and deviation
+Figure = tuple[float, float | None]  # mean and standard deviation
 
 PAPER_INITS = ("random+ep", "ortho+ep", "lsuv", "ortho", "glorot", "lecun")
 

@@ -1,4 +1,4 @@
-"""What an initialization did: the target and the achieved mean and deviation of every layer's logits."""
+"""What an initialization did: the target and the achieved mean and standard deviation of every layer's logits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import numpy as np
 from minisig.activations import Activation, Logistic
 from minisig.initializers.inputs import Inputs, Matrix, Target, Weights
 from minisig.theory import output_mean, output_variance
-from minisig.theory.moments import LEAST, MOST
+from minisig.theory.moments import MAX, MIN
 
 AT_A_TIME = 16  # neurons, to bound the memory of the quadrature
-STEEP = 1e3  # deviation of a logit beyond which hardly an activation lies between 0 and 1
+STEEP = 1e3  # standard deviation of a logit beyond which hardly an activation lies between 0 and 1
 T = np.linspace(-10, 10, 4001)  # standard deviations at which others are evaluated: a jump is off by less than 1e-3
 
 
@@ -117,5 +117,5 @@ def _logistic_moments(mu: Matrix, sigma: Matrix, logistic: Logistic) -> tuple[Ma
     """Of steep ones only μ/σ counts."""
     mu, sigma = logistic.slope * mu, logistic.slope * sigma
     flatter = np.maximum(sigma / STEEP, 1.0)
-    u = np.clip(mu / flatter, -MOST, MOST), np.maximum(sigma / flatter, LEAST)
+    u = np.clip(mu / flatter, -MAX, MAX), np.maximum(sigma / flatter, MIN)
     return logistic.centre + logistic.scale * (output_mean(*u) - 0.5), logistic.scale**2 * output_variance(*u)

@@ -22,7 +22,7 @@ from minisig.initializers.inputs import Matrix
 
 NOTHING = 1e-150  # whose square underflows
 COLUMNS = 256  # projected at a time, to bound the memory
-MOST_STEPS = 1000  # a dozen suffice but near the hard case, where t grows from almost 0 by half of itself a step
+MAX_STEPS = 1000  # a dozen suffice but near the hard case, where t grows from almost 0 by half of itself a step
 
 
 def project(W: Matrix, variances: Matrix, c: float) -> Matrix:
@@ -50,7 +50,7 @@ def _project(W: Matrix, d: Matrix, c: float) -> Matrix:
     hard = on_largest == 0
     hard[hard] = _phi(size[:, hard], ratio, np.zeros(hard.sum()))[0] <= 1
     moving = np.flatnonzero(~hard)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         phi, slope = _phi(size[:, moving], ratio, t[moving])
         step = 2 * phi * (np.sqrt(phi) - 1) / -slope
         t[moving] += step
@@ -61,7 +61,7 @@ def _project(W: Matrix, d: Matrix, c: float) -> Matrix:
 
 
 def _phi(size: Matrix, ratio: Matrix, t: Matrix) -> tuple[Matrix, Matrix]:
-    """φ/c and its derivative by t; a term of size 0 is 0 even where its denominator is."""
+    """φ/c and its derivative with respect to t; a term of size 0 is 0 even where its denominator is."""
     denominator = (1 - ratio) + t * ratio
     denominator[size == 0] = 1.0
     terms = (size / denominator) ** 2

@@ -42,9 +42,9 @@ never more than ¼.
     left, chi = factors["lecun"][0], theory.gain(0, theory.best_sigma())
     print(f"""
 LeCun's weights were made for a tanh, of slope 1; with sigmoids {DEPTH} layers leave {left:.2f}^{DEPTH - 1} of the
-gradient. EP makes ‖w‖ as long as it takes for every logit to have deviation √(π/2), and it so happens that the
-factor is then {np.sqrt(chi):.4f} in theory, almost exactly 1: what lets information through forwards lets gradients
-through backwards.""")
+gradient. EP makes ‖w‖ as long as it takes for every logit to have standard deviation √(π/2), and it so happens
+that the factor is then {np.sqrt(chi):.4f} in theory, almost exactly 1: what lets information through forwards lets
+gradients through backwards.""")
 
     picture(out / "depth.png", lambda: draw(norms, factors))
     print("""

@@ -1,4 +1,4 @@
-"""The ellipse: the nearest weights that give a neuron's logit the deviation it should have."""
+"""The ellipse: the nearest weights that give a neuron's logit the standard deviation it should have."""
 
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,8 @@ Random weights do not lie there. EP moves them to the nearest point of it, which
     mean, std = abs(z.mean()), z.std(axis=0)
     print(f"""
 Fifty neurons with 300 inputs of all means and variances: the bias b = −wᵀE(x) centres the logit, the projection does
-the rest. Over 4,000 inputs their logits have mean {mean:.4f} and deviation {std.mean():.4f} ± {std.std():.4f}, where
-{sigma:.4f} was wanted. What remains is chance: the sample's inputs are not quite uncorrelated.""")
+the rest. Over 4,000 inputs their logits have mean {mean:.4f} and standard deviation {std.mean():.4f} ± {std.std():.4f},
+where {sigma:.4f} was wanted. What remains is chance: the sample's inputs are not quite uncorrelated.""")
 
     picture(out / "ellipse.png", lambda: draw(ellipse, drawn, near, scaled))
     print("""

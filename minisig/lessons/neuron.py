@@ -54,7 +54,7 @@ def draw(z: Any, sigmas: Any, measured: Any) -> Any:
     information.plot(s, theory.entropy(0, s), color="black", label="entropy H(y)")
     information.plot(s, theory.surrogate(0, s) - 2 * np.log(2), "--", color=PALETTE[1], label="$H_B$ − 2 ln 2")
     information.plot(sigmas, measured, "o", color=PALETTE[0], label="measured")
-    information.set(xlabel="deviation of the logit, σ", ylabel="nats", title="what comes through")
+    information.set(xlabel="standard deviation of the logit, σ", ylabel="nats", title="what comes through")
     information.legend(loc="lower left")
     return figure
 

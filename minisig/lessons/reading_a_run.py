@@ -39,7 +39,8 @@ comes; the layers before it, whose outputs hardly depend on the image, get next 
     picture(out / "reading_a_run.png", lambda: gradient_maps(runs))
     print("""
 Try: `minisig train --init lsuv` and watch the bars: its gradients are much larger than lecun's, yet it only guesses.
-See why with `minisig inspect --init lsuv`: how much of a logit's deviation is left "of a neuron", over the inputs?""")
+See why with `minisig inspect --init lsuv`: how much of a logit's standard deviation is left "of a neuron", over the
+inputs?""")
     return {"runs": runs, "summaries": summaries}
 
 

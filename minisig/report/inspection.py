@@ -46,7 +46,7 @@ def inspection_text(config: Config, inspection: Inspection, memory: Memory | Non
             ]
             for row in bounds.rows
         ]
-        title = "gradient of the loss by the activities, and three bounds"
+        title = "gradient of the loss with respect to the activations, and three bounds"
         parts += ["", title, columns([head, *abridged(rows)]), bounds.verdict]
     if memory:
         chosen: Any = config.data  # copy-memory's

@@ -14,7 +14,7 @@ from minisig.errors import UsageError
 Values = Any  # a float, or an array of them: every function here broadcasts
 
 REACH = 38.0  # standard deviations on either side, all that float64 can tell from 0: far out f may outweigh the tail
-LEAST, MOST = 1e-100, 1e4  # σ, and at most |μ|, for which the quadrature is exact and quick
+MIN, MAX = 1e-100, 1e4  # of σ, and MAX of |μ| too, for which the quadrature is exact and quick
 
 
 def expectation(f: Callable[[Any], Any], mu: Values, sigma: Values) -> Values:
@@ -34,10 +34,10 @@ def expectation(f: Callable[[Any], Any], mu: Values, sigma: Values) -> Values:
 
 def check_range(mu: Values, sigma: Values) -> None:
     """Refuse numbers for which the quadrature would be inexact or endless."""
-    if not np.all(np.abs(mu) <= MOST):
-        raise UsageError(f"mu must lie between −{MOST:g} and {MOST:g}, got {mu}")
-    if not np.all((np.asarray(sigma) >= LEAST) & (np.asarray(sigma) <= MOST)):
-        raise UsageError(f"sigma must lie between {LEAST:g} and {MOST:g}, got {sigma}")
+    if not np.all(np.abs(mu) <= MAX):
+        raise UsageError(f"mu must lie between −{MAX:g} and {MAX:g}, got {mu}")
+    if not np.all((np.asarray(sigma) >= MIN) & (np.asarray(sigma) <= MAX)):
+        raise UsageError(f"sigma must lie between {MIN:g} and {MAX:g}, got {sigma}")
 
 
 def positive(sigma: Values) -> Any:

@@ -77,7 +77,7 @@ class Training:
     def advance(self) -> Record | None:
         """The next iteration, and its record if it is one of those that have one.
 
-        A record's training loss, gradient norms, activities and statistics are those its update was made from, the
+        A record's training loss, gradient norms, activations and statistics are those its update was made from, the
         norms before clipping unless they say otherwise; its validation figures are those after the update.
         """
         config, iteration = self.config, self.iteration + 1

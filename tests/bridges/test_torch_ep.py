@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy  # noqa: E402
 from minisig.bridges.torch import ep_, from_torch  # noqa: E402
 from tests.bridges.modules import Model, sigmoids  # noqa: E402
 
-K = output_variance(0.0, np.sqrt(np.pi / 2))  # variance of an activity under EP
+K = output_variance(0.0, np.sqrt(np.pi / 2))  # variance of an activation under EP
 
 
 def test_ep_gives_an_mlp_the_weights_of_ours(digits):

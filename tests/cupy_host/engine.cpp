@@ -30,7 +30,7 @@ Index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace {
 
-constexpr unsigned MOST_THREADS = 1024, WARP = 32, NOBODY = ~0u;
+constexpr unsigned MAX_THREADS = 1024, WARP = 32, NOBODY = ~0u;
 constexpr size_t STACK = 128 * 1024, GUARD = 4096, DYNAMIC_SHARED = 48 * 1024;
 
 enum State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
@@ -46,7 +46,7 @@ struct Fiber {
 
 typedef void (*Entry)(void** arguments);
 
-Fiber fibers[MOST_THREADS];
+Fiber fibers[MAX_THREADS];
 jmp_buf scheduler;
 unsigned current = NOBODY;  // the fiber that runs; NOBODY where threads are plain calls
 Entry entry;
@@ -69,7 +69,7 @@ std::string where() {
 extern "C" {
 alignas(16) static char dynamic_shared[DYNAMIC_SHARED];
 char* host_dynamic_shared = dynamic_shared;
-alignas(16) char host_exchange[MOST_THREADS][16];
+alignas(16) char host_exchange[MAX_THREADS][16];
 
 unsigned host_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 

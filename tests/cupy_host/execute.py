@@ -11,8 +11,8 @@ from .build import HERE, shared_library
 
 INCLUDE = HERE / "include"
 FLAGS = ("-O1", "-w", f"-I{INCLUDE}")
-MOST_THREADS = 1024
-MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+MAX_THREADS = 1024
+MAX_BLOCKS = (2**31 - 1, 65535, 65535)
 
 BARRIER = re.compile(r"\b__(sync(threads|warp)|shfl_|ballot_sync|any_sync|all_sync)")
 DYNAMIC_SHARED = re.compile(r"extern\s+__shared__\s+([\w\s]+?)\s+(\w+)\s*\[\s*\]\s*;")
@@ -79,9 +79,9 @@ class Kernel:
 
     def launch(self, grid: Sequence[int], block: Sequence[int], shared: int, arguments: int) -> None:
         """Run all of it; `arguments` points to pointers to the arguments."""
-        if not all(0 < n <= most for n, most in zip(grid, MOST_BLOCKS, strict=True)):
+        if not all(0 < n <= most for n, most in zip(grid, MAX_BLOCKS, strict=True)):
             raise LaunchFailed(f"{self.name}: no device has a grid of {tuple(grid)} blocks")
-        if not 0 < block[0] * block[1] * block[2] <= MOST_THREADS or block[2] > 64:
+        if not 0 < block[0] * block[1] * block[2] <= MAX_THREADS or block[2] > 64:
             raise LaunchFailed(f"{self.name}: no device has a block of {tuple(block)} threads")
         sizes = (ctypes.c_uint * 6)(*grid, *block)
         failure = self.program.engine.launch(self.entry, arguments, sizes, shared, self.barriers)

@@ -164,11 +164,11 @@ def test_kernels_of_a_gru_there_and_back():
 
 def unfused_step(parameters, velocities, x, labels):
     """The same step in CuPy's own array operations, as one would write it first."""
-    activities = [x]
+    activations = [x]
     for W, b in parameters[:-1]:
-        activities.append(1 / (1 + cupy.exp(-(activities[-1] @ W + b))))
+        activations.append(1 / (1 + cupy.exp(-(activations[-1] @ W + b))))
     W, b = parameters[-1]
-    z = activities[-1] @ W + b
+    z = activations[-1] @ W + b
     e = cupy.exp(z - z.max(axis=1, keepdims=True))
     p = e / e.sum(axis=1, keepdims=True)
     rows = cupy.arange(len(x))
@@ -177,7 +177,7 @@ def unfused_step(parameters, velocities, x, labels):
     dz[rows, labels] -= 1
     dz /= len(x)
     for i in reversed(range(len(parameters))):
-        y, (W, b) = activities[i], parameters[i]
+        y, (W, b) = activations[i], parameters[i]
         gradients = y.T @ dz, dz.sum(axis=0)
         if i:
             dz = dz @ W.T * y * (1 - y)

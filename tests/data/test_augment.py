@@ -110,7 +110,7 @@ def blob(shape, centre, deviation=1.0):
 
 
 def moments(x, shape):
-    """Where the bright part lies, from the middle of the image, and its deviations, in height and width."""
+    """Where the bright part lies, from the middle of the image, and its standard deviations, in height and width."""
     mass = (x.reshape(shape) + 1) / (x + 1).sum()
     p = [axis - (n - 1) / 2 for axis, n in zip(np.indices(shape), shape, strict=True)]
     mean = [(mass * axis).sum() for axis in p]
@@ -161,7 +161,7 @@ def test_an_image_is_stretched_along_its_own_axes_and_then_turned():
     np.testing.assert_allclose(A, [[c / 1.5, s / 1.5], [-s / 0.5, c / 0.5]], atol=1e-15)
 
 
-# Statistics of what is drawn. Seeds are fixed; limits are four or more deviations of the estimate.
+# Statistics of what is drawn. Seeds are fixed; limits are four or more standard deviations of the estimate.
 
 
 @pytest.fixture(scope="module")

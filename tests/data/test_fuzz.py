@@ -21,7 +21,7 @@ from tests.data.formats import archive, array_header, npy
 from tests.data.mutations import DTYPES, IDX, KINDS_OF_FILES, LABELS, SHAPES, X, strange_array
 
 FILES = 2000 * int(os.environ.get("MINISIG_FUZZ", "1"))  # of every kind
-MOST_MEMORY = 16 * 2**20  # while one is read; none of the good files has more than a few thousand bytes
+MAX_MEMORY = 16 * 2**20  # while one is read; none of the good files has more than a few thousand bytes
 
 
 def check_vectors(data):
@@ -72,7 +72,7 @@ def fate(path):
             check(data)
         except AssertionError as error:
             outcome = f"not valid: {error}"
-    return (outcome if memory < MOST_MEMORY else f"{memory / 2**20:.0f} MB while it was {outcome}"), memory
+    return (outcome if memory < MAX_MEMORY else f"{memory / 2**20:.0f} MB while it was {outcome}"), memory
 
 
 def write(path, content, before=None):

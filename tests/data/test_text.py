@@ -123,9 +123,9 @@ def test_a_text_of_more_bytes_than_fit_is_refused_and_one_that_just_fits_is_not(
     folder = texts(train=None if packed else SENTENCES)
     if packed:
         (folder / "train.txt.gz").write_bytes(gzip.compress(SENTENCES.encode()))
-    monkeypatch.setattr("minisig.data.text.MOST_BYTES", size)
+    monkeypatch.setattr("minisig.data.text.MAX_BYTES", size)
     assert read(folder).classes == 9
-    monkeypatch.setattr("minisig.data.text.MOST_BYTES", size - 1)
+    monkeypatch.setattr("minisig.data.text.MAX_BYTES", size - 1)
     with pytest.raises(DataError, match=rf"train\.txt(\.gz)?: more than {size - 1} bytes of text; use a part of it"):
         read(folder)
 

@@ -15,7 +15,7 @@ BAYES = 2 * CROSSING * (1 - CROSSING)  # … of one of the two, but not of both
 
 
 def nearest_corner(x):
-    """At deviation 0.3 a corner is 3.3 deviations from the border, so that nearly every point shows its own."""
+    """At standard deviation 0.3 a corner is 3.3 of them from the border, so that nearly every point shows its own."""
     return np.where(x > 0, 1, -1)
 
 
@@ -54,7 +54,7 @@ def test_a_corner_has_its_mean_and_deviation(corner):
     n = len(own)
     assert abs(n - 7500) < 5 * sqrt(4 * 7500 * CROSSING)  # two borders, which are crossed both ways
     np.testing.assert_allclose(own.mean(axis=0), corner, atol=5 * DEVIATION / sqrt(n))
-    # Points beyond the border count for the neighbour, which moves the deviation by less than 0.5 %.
+    # Points beyond the border count for the neighbour, which moves the standard deviation by less than 0.5 %.
     np.testing.assert_allclose(own.std(axis=0), DEVIATION, atol=5 * DEVIATION / sqrt(2 * n) + 0.005 * DEVIATION)
 
 

@@ -33,7 +33,7 @@ def test_the_entropy_of_a_handful_of_logits_is_left_open():
 
 
 def test_the_empirical_entropy_of_gaussian_logits_is_the_theorys():
-    """20,000 logits: Vasicek's estimate has a deviation of about 1/√(2n) and a bias below 0.02 at that size."""
+    """20,000 logits: Vasicek's estimate has a standard deviation of about 1/√(2n) and a bias below 0.02 there."""
     net = mlp([200, 100, 3], rng=0, dtype="float64")
     x = np.random.default_rng(1).standard_normal((200, 200))
     (row,) = activation_statistics(net.trace(x, np.zeros(200, dtype=int)))
@@ -44,7 +44,7 @@ def test_the_empirical_entropy_of_gaussian_logits_is_the_theorys():
 
 @pytest.mark.parametrize("activation", ["sigmoid", "scaled-tanh"])
 def test_of_very_many_logits_some_tell_the_entropy(activation):
-    """250×100 logits, of which 20,000 are drawn: deviation and bias as above."""
+    """250×100 logits, of which 20,000 are drawn: standard deviation and bias as above."""
     net = mlp([200, 100, 3], rng=0, activation=activation, dtype="float64")
     x = np.random.default_rng(1).standard_normal((250, 200))
     (row,) = activation_statistics(net.trace(x, np.zeros(250, dtype=int)))

@@ -34,9 +34,9 @@ from tests.data.mutations import KINDS_OF_FILES, one_of
 from tests.faults.runs import begun, contents, kind, lay
 from tests.faults.strange import strange_json, strange_line, strange_tensors, torn
 
-MOST_MEMORY = 32 * 2**20  # while one is read and gone on with
-MOST_MORE = 256 * 2**10  # kilobytes that the process may grow by, in what Python does not count
-MOST_SECONDS = 120
+MAX_MEMORY = 32 * 2**20  # while one is read and gone on with
+MAX_GROWTH = 256 * 2**10  # kilobytes that the process may grow by, in what Python does not count
+MAX_SECONDS = 120
 
 
 class Folder:
@@ -53,7 +53,7 @@ class Folder:
     def fate(self):
         """What became of it, "read" or "refused" or else what is wrong with that, and the memory it took."""
         tracemalloc.start()
-        signal.alarm(MOST_SECONDS)
+        signal.alarm(MAX_SECONDS)
         try:
             fate = self.meet(self)
         except (DataError, UsageError, Diverged) as error:
@@ -64,7 +64,7 @@ class Folder:
         signal.alarm(0)
         memory = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return fate if memory < MOST_MEMORY else f"{memory >> 20} MB, and {fate}"
+        return fate if memory < MAX_MEMORY else f"{memory >> 20} MB, and {fate}"
 
 
 class Hang(BaseException):
@@ -72,7 +72,7 @@ class Hang(BaseException):
 
 
 def give_up(number, frame):
-    raise Hang(f"more than {MOST_SECONDS} s")
+    raise Hang(f"more than {MAX_SECONDS} s")
 
 
 def resumed(folder):
@@ -179,7 +179,7 @@ def damaged_files(folder, count):
                 if fate not in ("read", "refused"):
                     misses.append(f"{name} {number}: {fate}")
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    if more > MOST_MORE:
+    if more > MAX_GROWTH:
         misses.append(f"the process grew by {more >> 10} MB")
     return figures, misses
 

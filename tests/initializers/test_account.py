@@ -38,7 +38,7 @@ def test_predicted_numbers_are_those_of_standard_normal_inputs(init, activation)
     for row, z in zip(net.account.layers, logits(net, x), strict=True):
         own = np.sqrt(z.var(axis=0).mean())
         # Neurons that look at the same n inputs have correlations of 1/√n, which the prediction leaves out: a
-        # deviation is off by 1/√(2n) for one neuron and, over the m neurons of a layer, by 1/√(2nm).
+        # standard deviation is off by 1/√(2n) for one neuron and, over the m neurons of a layer, by 1/√(2nm).
         tolerance = 4 / np.sqrt(2 * n * z.shape[1])
         assert row.mean == pytest.approx(z.mean(), abs=4 * own / np.sqrt(N))
         assert row.std == pytest.approx(z.std(), rel=tolerance)
@@ -95,7 +95,7 @@ def test_enormous_inputs_give_activities_of_zero_and_one(mean, variance, seen):
     inputs = Inputs(np.array([mean]), np.array([variance]))
     first, second = account_for("ones", weights, inputs, Sigmoid(), Target()).layers
     assert (first.mean, first.neuron_std) == (mean, np.sqrt(variance))
-    # Of logits of deviation STEEP, a share of order 1/STEEP still lies between 0 and 1.
+    # Of logits of standard deviation STEEP, a share of order 1/STEEP still lies between 0 and 1.
     found = second.mean / m, second.neuron_std**2 / m
     assert found == pytest.approx(seen, abs=1 / STEEP)
 

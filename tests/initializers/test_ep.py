@@ -41,7 +41,7 @@ def net(request, digits):
 
 def test_every_layers_logits_are_at_the_optimum(net, digits):
     outputs = net.trace(digits.train.x, digits.train.y).outputs
-    for name in DENSE:  # a neuron's deviation varies by a fifth, for its inputs are correlated
+    for name in DENSE:  # a neuron's standard deviation varies by a fifth, for its inputs are correlated
         assert_logits_at(EP, outputs[name])
 
 

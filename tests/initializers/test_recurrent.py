@@ -12,7 +12,7 @@ from minisig.network import recurrent
 from tests.initializers.test_draws import assert_uniform
 
 RADIUS = 5.1615702534
-VARIANCE = 0.0589598258  # k, of EP's activities
+VARIANCE = 0.0589598258  # k, of EP's activations
 V, H = 10, 100
 
 

@@ -23,7 +23,7 @@ class Neurons:
 
     cell: Cell
     activation: Activation
-    fed_by_ep: bool  # its inputs are activities of the layer before
+    fed_by_ep: bool  # its inputs are activations of the layer before
 
 
 def ep_(module: Any, sample: Any = None, *, init: str = "random+ep", rng: int | np.random.Generator = 0) -> Account:
@@ -88,7 +88,7 @@ def _drawn(init: str, layer: Neurons, inputs: Inputs, rng: np.random.Generator) 
 
 
 def _predicted(init: str, params: Params, inputs: Inputs, activation: Activation) -> tuple[Matrix, Matrix]:
-    """Mean and variance of every logit; a recurrent layer's state is made of EP's own activities."""
+    """Mean and variance of every logit; a recurrent layer's state is made of EP's own activations."""
     mean, variance = params["b"], np.zeros(params["b"].size)
     for key, x in ((input_weights(params), inputs), ("Wh", EPS[init].activations(params["b"].size, activation))):
         if key in params:

@@ -19,7 +19,7 @@ MAX_LOOSE = 1e6  # times the largest of the others; where the Frobenius bound is
 
 
 def draw_bounds(axes: Any, found: Bounds) -> None:
-    """Norm of the loss's gradient by the activities, over layers or time steps, and what each bound allows."""
+    """Norm of the gradient with respect to the activations, over layers or time steps, and what each bound allows."""
     rows = found.rows[::-1]  # input first
     values = {name: numbers(getattr(row, name) for row in rows) for name in LINES}
     for name, (label, colour, style) in LINES.items():
@@ -27,7 +27,7 @@ def draw_bounds(axes: Any, found: Bounds) -> None:
             label = f"{label}, up to {rows[0].frobenius:.0e}"
         thick = 2.5 if name == "measured" else 1.8
         axes.plot(range(len(rows)), values[name], style, color=colour, label=label, linewidth=thick)
-    axes.set(title="gradient of the loss by the activities", ylabel=r"$\|\partial L/\partial y\|$", yscale="log")
+    axes.set(title="gradient with respect to the activations", ylabel=r"$\|\partial L/\partial y\|$", yscale="log")
     others = [v for name in LINES if name != "frobenius" for v in values[name] if v > 0]
     if others:
         highest = np.nanmax([*values["frobenius"], max(others)])

@@ -17,9 +17,9 @@ from minisig.training.config import Config
 
 # Field of a layer's row: title, label of the axis, its scale.
 LAYER = {
-    "neuron_std": ("deviation of a neuron's logit over the inputs", "σ", "log"),
-    "entropy": ("entropy of the activities", "H(y), nats", "linear"),
-    "gradient_norm": ("gradient by weights and biases", r"$\|\partial L/\partial (W, b)\|$", "log"),
+    "neuron_std": ("standard deviation of a logit over the inputs", "σ", "log"),
+    "entropy": ("entropy of the activations", "H(y), nats", "linear"),
+    "gradient_norm": ("gradient with respect to weights and biases", r"$\|\partial L/\partial (W, b)\|$", "log"),
 }
 
 
@@ -87,7 +87,7 @@ def _draw_reach(axes: Any, found: Mapping[str, Inspection]) -> None:
         rows = bound.rows[::-1]
         axes.plot(range(len(rows)), numbers(row.measured for row in rows), label=init, **styles[init])
     name_places(axes, next(iter(bounds.values())))
-    axes.set(title="gradient of the loss by the activities", ylabel=r"$\|\partial L/\partial y\|$", yscale="log")
+    axes.set(title="gradient with respect to the activations", ylabel=r"$\|\partial L/\partial y\|$", yscale="log")
     axes.grid(alpha=0.3)
 
 

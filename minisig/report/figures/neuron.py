@@ -1,4 +1,4 @@
-"""One neuron: the density of its output, and the paper's H_B over mean and deviation of its logit."""
+"""One neuron: the density of its output, and the paper's H_B over mean and standard deviation of its logit."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -70,7 +70,7 @@ def _surface(axes: Any, mu: float, sigma: float) -> None:
     axes.set(
         title="upper bound $H_B$ of the entropy of y",
         xlabel="mean of the logit, μ",
-        ylabel="deviation of the logit, σ",
+        ylabel="standard deviation of the logit, σ",
         xlim=(-reach, reach),
         ylim=(most / 50, most),
     )

@@ -20,9 +20,9 @@ from minisig.report.palette import COLOURS
 pytest.importorskip("matplotlib")
 
 TITLES = {
-    "deviation of a neuron's logit over the inputs": "neuron_std",
-    "entropy of the activities": "entropy",
-    "gradient by weights and biases": "gradient_norm",
+    "standard deviation of a logit over the inputs": "neuron_std",
+    "entropy of the activations": "entropy",
+    "gradient with respect to weights and biases": "gradient_norm",
 }
 
 
@@ -69,7 +69,7 @@ def test_every_quantity_of_every_layer_is_drawn_in_the_colour_of_its_initializat
 def test_of_several_the_measured_gradients_are_compared_and_there_is_one_legend(six):
     config, found = six
     figure = inspection_figure(config, found)
-    axes = panels(figure)["gradient of the loss by the activities"]
+    axes = panels(figure)["gradient with respect to the activations"]
     for line in axes.lines:
         assert list(line.get_ydata()) == [row.measured for row in found[line.get_label()].bounds.rows[::-1]]
     assert [text.get_text() for text in axes.get_xticklabels()] == [f"sigmoid{i}" for i in range(6)]
@@ -79,7 +79,7 @@ def test_of_several_the_measured_gradients_are_compared_and_there_is_one_legend(
 def test_a_single_one_stands_against_its_bounds_from_the_input_on(six):
     config, found = six
     figure = inspection_figure(config, {"lecun": found["lecun"]})
-    axes = panels(figure)["gradient of the loss by the activities"]
+    axes = panels(figure)["gradient with respect to the activations"]
     bounds = found["lecun"].bounds
     drawn = dict(zip(LINES, axes.lines, strict=True))
     for name, line in drawn.items():
@@ -99,7 +99,7 @@ def test_the_legend_of_the_bounds_is_below_what_it_explains(experiment, settings
     config, found = inspected(experiment, ["ortho+ep"], **settings)
     figure = inspection_figure(config, found)
     figure.draw_without_rendering()
-    axes = panels(figure)["gradient of the loss by the activities"]
+    axes = panels(figure)["gradient with respect to the activations"]
     legend = axes.get_legend().get_window_extent()
     assert legend.y1 < axes.xaxis.get_tightbbox().y0
     assert legend.y0 >= 0
@@ -126,11 +126,11 @@ def test_a_bound_that_is_too_loose_to_be_seen_leaves_the_figure_and_says_where_t
         (
             "copy-memory",
             {"data.delay": 5},
-            {"gradient by weights and biases", "gradient of the loss by the activities"},
+            {"gradient with respect to weights and biases", "gradient with respect to the activations"},
         ),
-        ("copy-memory", {"data.delay": 5, "network.model": "lstm"}, {"gradient by weights and biases"}),
-        ("digits", {"network.hidden": []}, {"gradient by weights and biases"}),
-        ("digits", {"network.hidden": [5]}, {"gradient by weights and biases"}),
+        ("copy-memory", {"data.delay": 5, "network.model": "lstm"}, {"gradient with respect to weights and biases"}),
+        ("digits", {"network.hidden": []}, {"gradient with respect to weights and biases"}),
+        ("digits", {"network.hidden": [5]}, {"gradient with respect to weights and biases"}),
     ],
     ids=["rnn", "lstm", "no hidden layer", "a single one"],
 )

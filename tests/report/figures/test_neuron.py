@@ -64,7 +64,10 @@ def test_on_the_ridge_the_slope_by_sigma_is_zero_and_the_summit_is_the_papers():
     slopes = theory.surrogate_gradient(*ridge.get_data())[1]
     np.testing.assert_allclose(slopes, 0, atol=1e-12)
     np.testing.assert_allclose(np.ravel(summit.get_data()), (0, sqrt(pi / 2)))
-    assert (surface.get_xlabel(), surface.get_ylabel()) == ("mean of the logit, μ", "deviation of the logit, σ")
+    assert (surface.get_xlabel(), surface.get_ylabel()) == (
+        "mean of the logit, μ",
+        "standard deviation of the logit, σ",
+    )
 
 
 def test_the_map_reaches_from_its_lowest_point_to_the_summit():
