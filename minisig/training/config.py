@@ -90,6 +90,8 @@ FORMAT_1: dict[str, dict[str, Any]] = {
     "network": {"activation": "sigmoid", "ep_mode": "recurrent", "radius": None, "input_rms": 0.1, "forget_bias": 1.0},
     "optimizer": {"momentum": 0.9},
 }
+# What an rnn could be told under any initialization, though only EP listened.
+OF_EP_1 = ("ep_mode", "radius", "input_rms")
 _fields = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -110,5 +112,10 @@ def _from_format_1(fields: dict[str, Any]) -> dict[str, Any]:
     for group, kind in (("data", DataConfig), ("network", NetworkConfig), ("optimizer", OptimizerConfig)):
         if isinstance(own := found.get(group), dict):
             used, old = fields_of(kind_of(kind, own, f"{group}.")), FORMAT_1[group]
-            found[group] = {name: value for name, value in own.items() if name in used or old.get(name, ...) != value}
+            idle = OF_EP_1 if group == "network" and own.get("model") == "rnn" else ()
+            found[group] = {
+                name: value
+                for name, value in own.items()
+                if name in used or (name not in idle and old.get(name, ...) != value)
+            }
     return found
