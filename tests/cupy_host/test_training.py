@@ -1,7 +1,6 @@
 """Training on the device: the same losses as on NumPy, and run folders that either backend goes on from."""
 
 import json
-from dataclasses import asdict
 
 import cupy
 import numpy as np
@@ -57,7 +56,7 @@ def test_evaluation_is_the_same_on_the_hosts_data_and_on_the_devices(name, text)
     net = build_network(config, data).on(get_backend("numpy", "float64"))
     expected = evaluate(net, data.test)
     for part in (data.test, data.on(cupy).test):
-        agree(asdict(evaluate(net.on(get_backend("cupy", "float64")), part)), asdict(expected), "float64")
+        agree(dict(evaluate(net.on(get_backend("cupy", "float64")), part)), dict(expected), "float64")
 
 
 def test_statistics_are_logged_while_training(text):
