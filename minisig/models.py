@@ -31,7 +31,7 @@ class MLP:
 
     takes = "vectors"
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         parts: ClassVar[Parts] = {"activation": Part(ACTIVATIONS), "init": Part(INITIALIZERS, suits=callable)}
 
         activation: str = "sigmoid"
@@ -60,7 +60,7 @@ class Recurrent:
         self.name, self.cell = name, CELLS[name]
         own = getattr(self.cell, "Settings", settings.Settings)
 
-        class Settings(own):  # type: ignore
+        class Settings(own, frozen=True):  # type: ignore
             parts: ClassVar[Parts] = {
                 **own.parts,
                 "init": Part(INITIALIZERS, "CellSettings", lambda row: starts(row, self.cell)),

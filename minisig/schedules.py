@@ -61,7 +61,7 @@ class Cosine(Schedule):
 class Step(Schedule):
     """× decay after every `decay_every` iterations."""
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         decay: Factor = 0.1
         decay_every: Count = 1000
 
@@ -76,7 +76,7 @@ class Step(Schedule):
 class Plateau(Schedule):
     """× decay once the validation loss has not fallen below its least for `patience` validations in a row."""
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         decay: Factor = 0.5
         patience: Count = 3
 

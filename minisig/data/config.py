@@ -11,7 +11,7 @@ Size = Annotated[float, msgspec.Meta(ge=0, le=1e3)]
 Degrees = Annotated[float, msgspec.Meta(ge=0, le=180)]
 
 
-class Augment(Settings):
+class Augment(Settings, frozen=True):
     """How training images are distorted, see augment.py; the numbers are the paper's."""
 
     alpha: Size = 37.0  # elastic displacements: uniform noise in ±alpha pixels …
@@ -22,7 +22,7 @@ class Augment(Settings):
     scaling: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.175  # width and height change by this share at most
 
 
-class DataConfig(Settings, kw_only=True):
+class DataConfig(Settings, frozen=True, kw_only=True):
     """Beside these the settings that the source has, such as copy-memory's `delay`."""
 
     parts: ClassVar[Parts] = {"source": Part(SOURCES)}

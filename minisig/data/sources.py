@@ -42,11 +42,11 @@ class Source:
         return self.load(config, seed)
 
 
-class CopyMemorySettings(Settings):
+class CopyMemorySettings(Settings, frozen=True):
     delay: Steps = 100  # steps between symbols and recall, the paper's T
 
 
-class TextSettings(Settings):
+class TextSettings(Settings, frozen=True):
     steps: Steps = 35  # of a training window
     vocabulary: Words = 10_000  # words with a number of their own, at most
 

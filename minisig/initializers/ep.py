@@ -54,7 +54,7 @@ class EP:
     draw: Draw  # where w̃ comes from
     sigma: Callable[[], float]  # the standard deviation that a sigmoid's logit shall have
 
-    class CellSettings(Settings):
+    class CellSettings(Settings, frozen=True):
         ep_mode: Literal["recurrent", "joint"] = "recurrent"
         radius: Length | None = None  # norm of the recurrent weights of a neuron; None for what the mode says
         input_rms: Length = 0.1  # of the inputs' part of the logits, in mode "recurrent"

@@ -41,7 +41,7 @@ class LSTM(Recurrent):
 
     gates = 4
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         forget_bias: Annotated[float, msgspec.Meta(ge=-1e3, le=1e3)] = 1.0
 
     @classmethod

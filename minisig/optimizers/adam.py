@@ -24,7 +24,7 @@ class Adam(Optimizer):
     slot_names = ("m", "v")
     needs_matrices = True
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         beta1: Share = 0.9
         beta2: Share = 0.999
         epsilon: Annotated[float, msgspec.Meta(gt=0)] = 1e-8

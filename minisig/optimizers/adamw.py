@@ -11,7 +11,7 @@ from minisig.optimizers.adam import Adam
 class AdamW(Adam):
     """Adam with weights that decay by ηλ a step."""
 
-    class Settings(Adam.Settings):
+    class Settings(Adam.Settings, frozen=True):
         weight_decay: Annotated[float, msgspec.Meta(ge=0)] = 0.01
 
     def __init__(

@@ -22,7 +22,7 @@ class Momentum(Optimizer):
 
     slot_names = ("u",)
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         momentum: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.9
 
     def __init__(self, momentum: float = 0.9) -> None:

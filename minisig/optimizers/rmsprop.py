@@ -16,7 +16,7 @@ class RMSprop(Optimizer):
     slot_names = ("v",)
     needs_matrices = True
 
-    class Settings(settings.Settings):
+    class Settings(settings.Settings, frozen=True):
         rho: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.99
         epsilon: Annotated[float, msgspec.Meta(gt=0)] = 1e-8
 

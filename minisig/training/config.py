@@ -22,7 +22,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
-class NetworkConfig(Settings, kw_only=True):
+class NetworkConfig(Settings, frozen=True, kw_only=True):
     """Beside these the settings of the model, the initializer and the loss."""
 
     parts: ClassVar[Parts] = {"model": Part(MODELS), "init": Part(INITIALIZERS, ""), "loss": Part(LOSSES)}
@@ -34,7 +34,7 @@ class NetworkConfig(Settings, kw_only=True):
     loss: str | None = None  # None for the one that the data ask for
 
 
-class OptimizerConfig(Settings, kw_only=True):
+class OptimizerConfig(Settings, frozen=True, kw_only=True):
     """Beside these the settings of the optimizer, such as momentum, and of the schedule."""
 
     parts: ClassVar[Parts] = {"name": Part(OPTIMIZERS), "schedule": Part(SCHEDULES)}
@@ -49,7 +49,7 @@ class OptimizerConfig(Settings, kw_only=True):
     )  # times the rate, by a parameter's name or pattern
 
 
-class Config(Settings, kw_only=True):
+class Config(Settings, frozen=True, kw_only=True):
     """One run, wholly: the same configuration on the same machine gives the same bits."""
 
     parts: ClassVar[Parts] = {"backend": Part(BACKENDS)}
