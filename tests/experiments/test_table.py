@@ -205,6 +205,8 @@ def test_an_lstm_has_as_many_parameters_as_the_rnn(name, vocabulary):
         return 2 * vocabulary * H + vocabulary + gates * (2 * H * H + H)
 
     assert parameters(lstm, 4) == pytest.approx(parameters(rnn, 1), rel=0.05)
+    gru = configure(name, {"network.model": "gru"}).network.hidden[0]
+    assert parameters(gru, 3) + gru == pytest.approx(parameters(rnn, 1), rel=0.05)
 
 
 def test_an_unknown_experiment_has_no_rows():
