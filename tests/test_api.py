@@ -17,7 +17,7 @@ import minisig
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(minisig.__path__, "minisig.")
-    if module.name not in ("minisig.__main__", "minisig.backends.cupy")
+    if module.name not in ("minisig.__main__", "minisig.backends.cupy", "minisig.backends.cupy_kernels")
 ]
 
 

@@ -34,37 +34,16 @@ What it says of its logits is shown by diagnostics, see trace.py:
                                     hang on the state before by h_{t−1} Wh, of its parameter Wh
 """
 
-from typing import Any, Protocol
-
-from minisig.activations import Activation, ScaledTanh, Sigmoid
-from minisig.backends import Array, Backend
-from minisig.gradients import Gradient
+from minisig.activations import ScaledTanh, Sigmoid
 from minisig.layers.dense import Dense
 from minisig.layers.dropout import Dropout
 from minisig.layers.embedding import Embedding
 from minisig.layers.gru import GRU
+from minisig.layers.layer import Layer
 from minisig.layers.lstm import LSTM
-from minisig.layers.recurrent import Recurrent
+from minisig.layers.recurrent import Recurrent, state_activation
 from minisig.layers.rnn import RNN
-from minisig.plugins import Table
-
-
-class Layer(Protocol):
-    params: dict[str, Array]
-
-    def forward(self, x: Array, backend: Backend) -> tuple[Array, Any]: ...
-
-    def backward(self, dy: Array, cache: Any, backend: Backend) -> tuple[Array, dict[str, Gradient]]: ...
-
-
-CELLS: Table[type[Recurrent]] = Table("cells", {"rnn": RNN, "lstm": LSTM, "gru": GRU})
-
-
-def state_activation(layer: Any) -> Activation | None:
-    """f of a recurrent layer with states h_t = f(z_t) that tells its logits, else None."""
-    f = getattr(layer, "activation", None)
-    return f if isinstance(f, Activation) and hasattr(layer, "logits") else None
-
+from minisig.layers.table import CELLS
 
 __all__ = [
     "CELLS",

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minisig.activations import Activation
 from minisig.backends import Array, Backend
 from minisig.gradients import Gradient, RowSum
 from minisig.layers.lookup import Lookup, Return
@@ -68,3 +69,9 @@ class Recurrent:
         dh = dy.copy()
         dh[:-1] += dz[1:] @ self.params["Wh"].T
         return dh
+
+
+def state_activation(layer: Any) -> Activation | None:
+    """f of a recurrent layer with states h_t = f(z_t) that tells its logits, else None."""
+    f = getattr(layer, "activation", None)
+    return f if isinstance(f, Activation) and hasattr(layer, "logits") else None

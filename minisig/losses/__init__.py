@@ -7,23 +7,12 @@
 base.py says what a loss is, metrics.py which end of its metrics is the better one.
 """
 
-from collections.abc import Callable
-
 from minisig.losses.base import Loss, Score
 from minisig.losses.metrics import METRICS, metric
 from minisig.losses.sigmoid import SigmoidCrossEntropy
 from minisig.losses.softmax import SoftmaxCrossEntropy
 from minisig.losses.squared import MeanSquaredError
-from minisig.plugins import Table
-
-LOSSES: Table[Callable[..., Loss]] = Table(
-    "losses",
-    {
-        "softmax-cross-entropy": SoftmaxCrossEntropy,
-        "sigmoid-cross-entropy": SigmoidCrossEntropy,
-        "mean-squared-error": MeanSquaredError,
-    },
-)
+from minisig.losses.table import LOSSES
 
 __all__ = [
     "LOSSES",

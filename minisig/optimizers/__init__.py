@@ -7,18 +7,12 @@ adamw       the same with weights that decay
 rmsprop     g divided by a running root mean square
 """
 
-from collections.abc import Callable
-
 from minisig.optimizers.adam import Adam
 from minisig.optimizers.adamw import AdamW
 from minisig.optimizers.base import Optimizer
 from minisig.optimizers.momentum import Momentum
 from minisig.optimizers.rmsprop import RMSprop
 from minisig.optimizers.sgd import SGD
-from minisig.plugins import Table
-
-OPTIMIZERS: Table[Callable[..., Optimizer]] = Table(
-    "optimizers", {"momentum": Momentum, "sgd": SGD, "adam": Adam, "adamw": AdamW, "rmsprop": RMSprop}
-)
+from minisig.optimizers.table import OPTIMIZERS
 
 __all__ = ["OPTIMIZERS", "SGD", "Adam", "AdamW", "Momentum", "Optimizer", "RMSprop"]

@@ -11,7 +11,7 @@ import pytest
 from cuda import pathfinder
 from cupy.cuda import compiler
 
-from minisig.backends import cupy as backend
+from minisig.backends import cupy_kernels as backend
 
 from . import device
 

@@ -1,0 +1,87 @@
+"""The command `minisig`, whose commands are the other files here."""
+
+import sys
+from errno import EPIPE
+from io import TextIOWrapper
+from signal import SIGINT
+from typing import Any
+
+import click
+
+from minisig import __version__
+from minisig.cli.compare import compare
+from minisig.cli.data import data
+from minisig.cli.doctor import doctor
+from minisig.cli.inspect import inspect
+from minisig.cli.lessons import lessons
+from minisig.cli.report import report
+from minisig.cli.settings import settings
+from minisig.cli.theory import theory
+from minisig.cli.train import train
+from minisig.cli.values import InOrder
+from minisig.errors import Interrupted, MinisigError, OutOfMemory, UsageError, printable
+
+
+class Failure(click.ClickException):
+    def __init__(self, error: MinisigError) -> None:
+        super().__init__(printable(str(error)))  # what a file says must not reach the terminal as a command to it
+        self.exit_code = error.exit_code  # type: ignore[misc]
+
+
+class Commands(InOrder):
+    """A person's mistake becomes one line on stderr and the exit code of its kind, never a traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # a terminal that knows no σ shows ? in its place
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MinisigError as error:
+            raise Failure(error) from error
+        except OSError as error:
+            if error.errno == EPIPE:  # the reader of our output has gone; click ends quietly
+                raise
+            raise click.ClickException(f"{error.filename or 'output'}: {error.strerror or error}") from error
+        except UnicodeEncodeError as error:
+            raise Failure(UsageError(f"{error.object[:60]!r} is not valid UTF-8")) from error
+        except KeyboardInterrupt as error:
+            raise Failure(Interrupted("stopped", SIGINT)) from error
+        except MemoryError as error:
+            raise Failure(OutOfMemory()) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="minisig")
+def main() -> None:
+    """Deep sigmoid networks, every backward pass written by hand.
+
+    \b
+    minisig train                  eight hidden layers of sigmoids learn digits
+    minisig train --init lecun     the same network, dead from the start
+    minisig compare digits         the paper's initializations, several seeds
+    minisig inspect --init lecun   why: its gradients, layer by layer
+    minisig theory                 the neuron that passes on the most information
+    minisig report runs            curves, gradients, tables of all runs as HTML
+    minisig settings               what can be set about an experiment
+    minisig data fetch mnist       real data
+    minisig lessons                six ideas, each a script of its own
+    minisig doctor                 what this machine can do
+
+    Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
+    4 training diverged, 5 data missing or corrupt, 130 or 143 stopped by Ctrl-C or a termination signal.
+    """
+
+
+main.add_command(train)
+main.add_command(compare)
+main.add_command(inspect)
+main.add_command(theory)
+main.add_command(report)
+main.add_command(settings)
+main.add_command(data)
+main.add_command(lessons)
+main.add_command(doctor)
