@@ -3,10 +3,10 @@
 python -m benchmarks.mutants                            # 200, ten minutes on two cores; writes results/mutants.json
 python -m benchmarks.mutants --count 20 --seed 1        # some others; writes nothing
 
-Places are drawn from activations/, layers/, gradients.py, initializers/ and theory/, and at each of them one of the
-changes that Cosmic Ray knows. It is made in a copy of the project, where the tests of these rooms and of those that
-are built on them run until one fails, or for too long. Those that no test noticed are listed; some of them change no
-result.
+Places are drawn from activations/, layers/, losses/, optimizers/, schedules.py, gradients.py, initializers/ and
+theory/, and at each of them one of the changes that Cosmic Ray knows. It is made in a copy of the project, where the
+tests of these rooms and of those that are built on them run until one fails, or for too long. Those that no test
+noticed are listed; some of them change no result.
 """
 
 import ast
@@ -31,10 +31,10 @@ from cosmic_ray.plugins import get_operator, operator_names
 from benchmarks.record import save, unwrapped
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("activations", "layers", "gradients.py", "initializers", "theory")
+ROOMS = ("activations", "layers", "losses", "optimizers", "schedules.py", "gradients.py", "initializers", "theory")
 TESTS = (
     *("theory", "initializers", "test_gradients.py", "activations", "layers"),
-    *("test_losses.py", "test_optimizers.py", "test_trace.py", "test_checks.py", "test_network.py", "diagnostics"),
+    *("losses", "optimizers", "test_schedules.py", "test_trace.py", "test_checks.py", "test_network.py", "diagnostics"),
 )
 COUNT = 200
 PATIENCE = 5  # times what the tests take if nothing is changed
