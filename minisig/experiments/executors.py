@@ -16,6 +16,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -44,12 +46,30 @@ class Here(Executor):
         return future
 
 
+class _DeafProcess(SpawnProcess):
+    """Born with Ctrl-C blocked, which is the parent's: it would end in a traceback while it is still importing."""
+
+    def start(self) -> None:
+        if not hasattr(signal, "pthread_sigmask"):
+            return super().start()
+        resource_tracker.ensure_running()  # which unblocks it when it begins
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Fresh(SpawnContext):
+    """Fresh processes: a fork of one with BLAS threads in it can hang."""
+
+    Process = _DeafProcess  # type: ignore[assignment]
+
+
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
-    # Fresh processes: a fork of one with BLAS threads in it can hang.
-    context = multiprocessing.get_context("spawn")
     others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_the_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=_Fresh(), initializer=_follow_the_parent)
     try:
         yield pool
     except BaseException:
