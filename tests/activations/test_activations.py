@@ -153,11 +153,6 @@ def test_nothing_overflows_and_what_is_no_number_stays_so(name):
         assert np.isfinite(slopes).all()
 
 
-def test_a_rectifier_is_flat_at_zero():
-    np.testing.assert_array_equal(ReLU().value(np.array([-1.0, 0.0, 2.0])), [0, 0, 2])
-    np.testing.assert_array_equal(ReLU().derivative(np.array([-1.0, 0.0, 2.0])), [0, 0, 1])
-
-
 def test_every_instance_has_parameters_of_its_own():
     assert Sigmoid().params == {}
     assert Sigmoid().params is not Sigmoid().params

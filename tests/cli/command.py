@@ -1,6 +1,7 @@
 """minisig as its users run it, and what it leaves behind."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -21,6 +22,13 @@ def cli(*args):
 def python_m(*args, **options):
     """`minisig` with these arguments, as a process that has ended; it wrote bytes, unless text is asked for."""
     return subprocess.run([*PYTHON_M, *map(str, args)], **{"capture_output": True, "timeout": 300} | options)
+
+
+def python(*args, **env):
+    """Python with these arguments and variables, its output as text."""
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, timeout=300, env=os.environ | env, encoding="utf-8"
+    )
 
 
 def commands(group=main, path=()):

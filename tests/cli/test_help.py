@@ -1,8 +1,6 @@
-"""Help, version and completion of the command line, and how little they import."""
+"""Help and version of the command line, and how little they import."""
 
 import os
-import subprocess
-import sys
 
 import click
 import pytest
@@ -12,15 +10,9 @@ from minisig.activations import ACTIVATIONS
 from minisig.cli import main
 from minisig.experiments import EXPERIMENTS
 from minisig.initializers import INITIALIZERS
-from tests.cli.command import cli, commands, python_m
+from tests.cli.command import cli, commands, python, python_m
 
 COMMANDS = [[], *(name.split() for name, _ in commands())]
-
-
-def python(*args, **env):
-    return subprocess.run(
-        [sys.executable, *args], capture_output=True, text=True, timeout=300, env=os.environ | env, encoding="utf-8"
-    )
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -96,29 +88,6 @@ def test_help_imports_nothing_heavy(args):
     done = python("-c", code, *args)
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert done.stdout
-
-
-def completions(line):
-    words = line.split(" ")
-    done = python(
-        *("-m", "minisig"), _MINISIG_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1)
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return {item.split(",", 1)[1] for item in done.stdout.split()}
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("minisig train --init ran", {"random+ep", "random+exact"}),
-        ("minisig train --init ", {*INITIALIZERS}),
-        ("minisig train x", {"xor"}),
-        ("minisig the", {"theory"}),
-        ("minisig theory --s", {"--sigma"}),
-    ],
-)
-def test_the_shell_completes(line, offered):
-    assert completions(line) == offered
 
 
 @pytest.mark.parametrize("args", [["--help"], ["train", "--help"], ["theory"]], ids=" ".join)

@@ -1,18 +1,16 @@
-"""Embedding, RNN, LSTM and GRU against a plain loop over time and batch, and against complex-step differentiation."""
+"""RNN, LSTM and GRU against a plain loop over time and batch, and against complex-step differentiation."""
 
 import numpy as np
 import pytest
 
 from minisig import check_gradients
 from minisig.backends import get_backend
-from minisig.gradients import Outer, RowSum, rows
-from minisig.layers import GRU, LSTM, RNN, Dense, Embedding
-from minisig.layers.lookup import affine_backward
-from minisig.network import Network, recurrent
-from tests.layers.gated import gru, gru_network
+from minisig.layers import GRU, LSTM, RNN
+from minisig.network import recurrent
+from tests.layers.gated import gru
+from tests.layers.sizes import B, H, N, T, V
 
 BACKEND = get_backend("numpy", "float64")
-T, B, N, H, V = 7, 3, 4, 5, 6
 EXACT = 1e-10
 
 
@@ -112,12 +110,6 @@ def layer(request):
     return make(request.param)
 
 
-@pytest.fixture
-def window():
-    rng = np.random.default_rng(0)
-    return rng.standard_normal((T, B, N)), rng.standard_normal((T, B, H))
-
-
 @pytest.mark.parametrize("carried", [False, True])
 def test_the_unrolled_layer_equals_a_plain_loop(layer, window, carried):
     x, dy = window
@@ -162,32 +154,6 @@ def test_a_recurrent_layer_changes_neither_its_input_nor_its_state(layer, window
         np.testing.assert_array_equal(array, was)
 
 
-def test_an_embedding_looks_rows_up_and_its_gradient_counts_every_use():
-    E = np.random.default_rng(0).standard_normal((V, N))
-    tokens, dx = np.array([[1, 4], [1, 1], [5, 4]]), np.random.default_rng(1).standard_normal((3, 2, N))
-    layer = Embedding(E)
-    x, cache = layer.forward(tokens, BACKEND)
-    np.testing.assert_array_equal(x[2, 1], E[4])
-    nothing, gradients = layer.backward(dx, cache, BACKEND)
-    assert nothing is None
-    expected = np.zeros_like(E)
-    for place in np.ndindex(tokens.shape):
-        expected[tokens[place]] += dx[place]
-    gradient = gradients["E"]
-    assert gradient.values.shape == (6, N)  # rows and values, no V×n matrix
-    np.testing.assert_allclose(gradient.dense(BACKEND), expected, atol=1e-14)
-    assert gradient.norm(BACKEND) == pytest.approx(np.linalg.norm(expected), rel=1e-12)
-    into = np.ones_like(E)
-    gradient.accumulate(into, alpha=-0.5, beta=0.9, backend=BACKEND)
-    np.testing.assert_allclose(into, 0.9 - 0.5 * expected, atol=1e-14)
-
-
-@pytest.fixture(scope="module")
-def text():
-    rng = np.random.default_rng(5)
-    return rng.integers(0, V, (9, 4)), rng.integers(0, V, (9, 4))
-
-
 @pytest.mark.parametrize(
     ("model", "init"),
     [
@@ -210,99 +176,6 @@ def test_backpropagation_through_time_is_exact(text, model, init, hidden):
     assert check_gradients(net, tokens, labels, states=carried, entries=40).error < EXACT
 
 
-@pytest.mark.parametrize("hidden", [[H], [H, 4]], ids=["one layer", "two layers"])
-@pytest.mark.parametrize("shape", [(9, 4), (2, 3)], ids=["not looked up", "looked up"])
-def test_backpropagation_through_a_gru_is_exact(hidden, shape):
-    tokens, labels = np.random.default_rng(5).integers(0, V, (2, *shape))
-    net = gru_network(V, hidden)
-    assert check_gradients(net, tokens, labels, entries=40).error < EXACT
-    carried = net.trace(tokens, labels).states
-    assert set(carried) == {f"gru{i}" for i in range(len(hidden))}
-    assert check_gradients(net, tokens, labels, states=carried, entries=40).error < EXACT
-
-
-def test_backpropagation_through_a_gru_is_exact_for_dense_inputs(window):
-    rng = np.random.default_rng(3)
-    layers = [("gru0", make(GRU)), ("dense", Dense(rng.standard_normal((H, V)), rng.standard_normal(V)))]
-    check = check_gradients(Network(layers, BACKEND), window[0], rng.integers(0, V, (T, B)))
-    assert check.error < EXACT
-    assert check.by_array.keys() == {"gru0.Wx", "gru0.Wh", "gru0.b", "gru0.c", "dense.W", "dense.b", "x"}
-
-
-def test_a_gru_keeps_the_logits_of_its_gates(window):
-    layer = make(GRU)
-    _, cache = layer.forward(window[0], BACKEND)
-    for t in range(T):
-        z, a = window[0][t] @ layer.params["Wx"] + layer.params["b"], cache.h[t] @ layer.params["Wh"]
-        r, u = np.split(g(z[:, : 2 * H] + a[:, : 2 * H]), 2, axis=1)
-        n = z[:, 2 * H :] + r * (a[:, 2 * H :] + layer.params["c"])
-        np.testing.assert_allclose(cache.z[t, :, : 2 * H], (z + a)[:, : 2 * H], atol=1e-14)
-        np.testing.assert_allclose(cache.z[t, :, 2 * H :], n, atol=1e-14)
-        np.testing.assert_allclose(cache.gates[t], np.concatenate([r, u, np.tanh(n)], axis=1), atol=1e-14)
-
-
-class ForgetsDhNext(RNN):
-    def backward(self, dy, cache, backend):
-        dz = backend.sigmoid_backward(dy, cache.h[1:])
-        dx, dWx = affine_backward(dz, cache.x, self.params["Wx"], backend)
-        return dx, {"Wx": dWx, "Wh": Outer(rows(cache.h[:-1]), rows(dz)), "b": RowSum(rows(dz))}
-
-
-class TakesTheWrongState(RNN):
-    def backward(self, dy, cache, backend):
-        dx, gradients = super().backward(dy, cache, backend)
-        return dx, gradients | {"Wh": Outer(rows(cache.h[1:]), gradients["Wh"].dz)}
-
-
-class ForgetsTheCell(LSTM):
-    def backward(self, dy, cache, backend):
-        class Leaky:
-            def __getattr__(self, name):
-                return getattr(backend, name)
-
-            def lstm_gates_backward(self, dh, dc, *others):
-                backend.lstm_gates_backward(dh, dc, *others)
-                dc[...] = 0.0
-
-        return super().backward(dy, cache, Leaky())
-
-
-class ForgetsWhatIsKept(GRU):
-    def backward(self, dy, cache, backend):
-        class Leaky:
-            def __getattr__(self, name):
-                return getattr(backend, name)
-
-            def gru_gates_backward(self, dh, gates, dz, da, dh_prev):
-                backend.gru_gates_backward(dh, gates, dz, da, dh_prev.copy())
-
-        return super().backward(dy, cache, Leaky())
-
-
-class ForgetsTheReset(GRU):
-    def backward(self, dy, cache, backend):
-        dx, gradients = super().backward(dy, cache, backend)
-        return dx, gradients | {"Wh": Outer(gradients["Wh"].x, gradients["b"].dz)}
-
-
-@pytest.mark.parametrize("broken", [ForgetsWhatIsKept, ForgetsTheReset])
-def test_a_broken_backpropagation_through_a_gru_is_caught(text, broken):
-    sound = gru_network(V, [H])
-    layers = {name: broken(**layer.params) if name == "gru0" else layer for name, layer in sound.layers.items()}
-    check = check_gradients(Network(list(layers.items()), sound.backend), *text)
-    assert check.by_array["gru0.Wh"].error > 1e-3
-
-
-@pytest.mark.parametrize("broken", [ForgetsDhNext, TakesTheWrongState, ForgetsTheCell])
-def test_a_broken_backpropagation_through_time_is_caught(text, broken):
-    model, init = ("lstm", "glorot") if issubclass(broken, LSTM) else ("rnn", "random+ep")
-    sound = recurrent(V, [H], model=model, init=init)
-    layers = {name: broken(**layer.params) if name == f"{model}0" else layer for name, layer in sound.layers.items()}
-    check = check_gradients(Network(list(layers.items()), sound.backend), *text)
-    assert check.error > 1e-3
-    assert f"{model}0.Wh" in {name for name, mismatch in check.by_array.items() if mismatch.error > 1e-3}
-
-
 @pytest.mark.parametrize(
     ("model", "vocabulary", "hidden", "count"),
     [
@@ -315,15 +188,6 @@ def test_a_broken_backpropagation_through_time_is_caught(text, broken):
 def test_the_papers_networks_have_so_many_parameters(model, vocabulary, hidden, count):
     net = recurrent(vocabulary, [hidden], model=model, init="lecun")
     assert sum(w.size for w in net.params.values()) == count
-
-
-def test_dropout_leaves_the_recurrent_connections_alone(text):
-    tokens, labels = text
-    net = recurrent(V, [50], dropout=0.5)
-    assert list(net.layers) == ["embedding", "dropout0", "rnn0", "dropout1", "dense"]
-    trace = net.trace(tokens, labels, np.random.default_rng(0))
-    assert (trace.outputs["dropout1"] == 0).mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(9 * 4 * 50))
-    assert (trace.caches["rnn0"].h > 0).all()  # what the layer hands to its own next step was never silenced
 
 
 @pytest.mark.parametrize("model", ["rnn", "lstm"])

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 from base64 import b64decode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -14,8 +13,7 @@ import pytest
 from minisig.errors import MinisigError
 from minisig.report import page as module
 from minisig.report.page import embedded, write_report
-from minisig.report.runs import kinds, read_paths
-from minisig.report.sections import section
+from minisig.report.runs import read_paths
 from tests.faults.disk import TOO_LARGE, little_room
 
 pytest.importorskip("jinja2")
@@ -106,83 +104,6 @@ def test_a_comparison_names_the_best_and_lists_every_run(several, page):
     assert len(found.tables["Every run"]) == 1 + 4
     names = [attributes["data-group"] for attributes in found.all("input") if "data-group" in attributes]
     assert names == ["random+ep", "lecun"]
-
-
-def test_the_verdict_on_a_comparison_ranks_by_the_mean(several):
-    runs, _ = read_paths([several])
-    found = section(runs, [], lambda runs: [])
-    means = {
-        name: sum(run.summary["test_error"] for run in members) / len(members) for name, members in kinds(runs).items()
-    }
-    best = min(means, key=means.get)
-    assert f"The lowest test error is that of {best}, {means[best]:.2f} %" in found.verdict[0]
-
-
-def test_a_tie_has_no_winner(one, written, records):
-    summary = json.loads((one / "summary.json").read_text())
-    inits = ("random+ep", "lecun")
-    runs, _ = read_paths([written(records, {"network.init": init}, {**summary, "init": init}, init) for init in inits])
-    expected = f"The lowest test error is {summary['test_error']:.2f} %, with random+ep and lecun."
-    assert section(runs, [], lambda runs: []).verdict[0] == expected
-
-
-def test_runs_without_what_their_experiment_is_compared_by_are_listed_without_it(one, written, records):
-    summary = json.loads((one / "summary.json").read_text())
-    summary["test_perplexity"] = summary.pop("test_error")
-    runs, _ = read_paths([written(records, {"seed": seed}, summary, name=str(seed)) for seed in (0, 1)])
-    listed = section(runs, [], lambda runs: []).runs
-    assert [row[listed.head.index("test error %")] for row in listed.rows] == ["–", "–"]
-
-
-def test_a_vanished_gradient_is_in_the_verdict(written, records):
-    lines = [record | {"gradient_norm": {"dense0": 1e-9, "dense1": 1.0}} for record in records]
-    runs, _ = read_paths([written(lines, {"network.init": "lecun", "seed": seed}, name=str(seed)) for seed in (0, 1)])
-    said = section(runs, [], lambda runs: []).verdict
-    assert any("vanished on its way to the first layer with lecun" in sentence for sentence in said)
-    assert any("2 of 2 runs are not finished" in sentence for sentence in said)
-
-
-def test_thinning_is_said(written):
-    lines = [{"iteration": i, "train_loss": 1.0, "gradient_norm": {"dense0": 1.0}} for i in range(1, 2001)]
-    ((run,), _) = read_paths([written(lines)])
-    notes = " ".join(section([run], [], lambda runs: []).notes)
-    assert "Of 2,000 logged iterations a curve is drawn through at most 1,000" in notes
-    assert "slider shows 100 of the 2,000" in notes
-
-
-def test_nothing_is_said_of_thinning_where_all_is_drawn(one):
-    runs, _ = read_paths([one])
-    assert section(runs, [], lambda runs: []).notes == []
-
-
-def test_a_validation_part_that_was_trained_on_is_told(written, records):
-    runs, _ = read_paths([written(records, {"data.hold_out": False})])
-    (note,) = section(runs, [], lambda runs: []).notes
-    assert note.startswith("With data.hold_out=false the validation part was trained on too")
-
-
-def test_a_seed_that_was_run_again_counts_once_and_is_told(one, several, tmp_path):
-    shutil.copytree(one, tmp_path / "again")
-    runs, _ = read_paths([several, tmp_path / "again"])
-    found = section(runs, [], lambda runs: [])
-    assert found.heading == "digits: 2 initializations, 4 runs"
-    assert [len(row[1].split(", ")) for row in found.views[0].table.rows] == [2, 2]
-    (note,) = found.notes
-    assert re.fullmatch(r"Of runs with .* the last to finish counts\. Left out: (again|random\+ep-seed0-\w+)\.", note)
-
-
-def test_two_runs_of_the_same_seed_are_reported_as_one(one, tmp_path):
-    runs, _ = read_paths([one, shutil.copytree(one, tmp_path / "again")])
-    found = section(runs, [], lambda runs: [])
-    assert found.heading == "digits, random+ep, seed 0"
-    assert found.notes[0].endswith(("Left out: again.", "Left out: one."))
-
-
-def test_the_network_is_named_where_all_runs_have_it(several, written, records):
-    runs, _ = read_paths([several])
-    assert section(runs, [], lambda runs: []).what == "digits · mlp, hidden 12-8-8"
-    runs, _ = read_paths([several, written(records, {"network.hidden": [20] * 3})])
-    assert section(runs, [], lambda runs: []).what == "digits"
 
 
 def test_results_on_other_data_have_a_section_of_their_own(several, written, records, tmp_path, monkeypatch):

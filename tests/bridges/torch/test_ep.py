@@ -198,11 +198,3 @@ def test_ep_names_a_layer_that_the_sample_does_not_reach():
         ep_(Two(), torch.rand(5, 3))
     with pytest.raises(UsageError, match="unknown init 'lecun'"):
         ep_(Two(), init="lecun")
-
-
-def test_attention_keeps_its_own_weights():
-    module = nn.Sequential(nn.MultiheadAttention(8, 2), nn.Linear(8, 4), nn.Sigmoid())
-    before = module[0].out_proj.weight.detach().clone()
-    account = ep_(module)
-    assert [row.layer for row in account.layers] == ["1"]
-    assert torch.equal(module[0].out_proj.weight, before)

@@ -118,13 +118,6 @@ def test_a_byte_order_mark_is_no_mistake(trained):
 # Every command; test_show.py has data show
 
 
-def test_inspect_heeds_the_file(here):
-    (here / "my.toml").write_text('[network]\nhidden = [3, 2]\ninit = "ortho"\n')
-    found = json.loads(cli("inspect", "xor", "--config", "my.toml", "--json").stdout)
-    assert found["init"] == "ortho"
-    assert [layer["shape"] for layer in found["layers"]] == [[2, 3], [3, 2], [2, 2]]
-
-
 def test_compare_heeds_the_file(here):
     (here / "my.toml").write_text(SMALL)
     result = cli("compare", "xor", "--config", "my.toml", "--init", "lecun", "--seeds", 2, "--json", "--out", "runs")
@@ -146,14 +139,6 @@ def test_a_comparison_refuses_a_file_that_names_an_initialization(here):
     result = cli("compare", "xor", "--config", "my.toml", "--init", "lecun")
     assert result.exit_code == 2
     assert "network.init is what the rows of a comparison differ in" in result.stderr
-
-
-def test_a_finished_run_is_inspected_without_a_file(here):
-    assert cli("train", "xor", "--iterations", 2, "--out", "run").exit_code == 0
-    (here / "my.toml").write_text(SMALL)
-    result = cli("inspect", "run", "--config", "my.toml")
-    assert result.exit_code == 2
-    assert "leave out --config" in result.stderr
 
 
 # Files that cannot be
