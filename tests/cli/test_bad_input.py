@@ -4,7 +4,6 @@ The commands are walked over, not listed: a new one, or a new option, is tried w
 """
 
 import os
-import signal
 
 import click
 import pytest
@@ -176,16 +175,6 @@ def test_a_configuration_with_control_characters_does_not_reach_the_terminal(her
     assert refuse(here, name, *option, str(tmp_path)).isprintable()
 
 
-@pytest.mark.parametrize("command", [("train", "--resume"), ("inspect",)], ids=["train", "inspect"])
-def test_a_finished_run_with_control_characters_in_its_name_does_not_command_the_terminal(here, command):
-    assert cli("train", "xor", "--iterations", 5, "--out", "run").exit_code == 0
-    config = here / "run" / "config.json"
-    config.write_text(config.read_text().replace('"xor"', '"xor\\u001b]0;title\\u0007"', 1))
-    result = cli(*command, "run")
-    assert result.exit_code == 0
-    assert result.stdout.startswith("xor\\x1b]0;title\\x07 · random+ep")
-
-
 @pytest.mark.parametrize(
     ("command", "arg"),
     [
@@ -208,10 +197,3 @@ def test_as_a_process_in_a_bare_environment_a_mistake_is_one_message(here, comma
     assert done.stderr.count(b"Error: ") == 1
     assert b"Traceback" not in done.stderr
     assert not list(here.iterdir())
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_ends_any_command_with_130(monkeypatch):
-    monkeypatch.setattr("minisig.data.load", lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGINT))
-    result = cli("inspect", "xor")
-    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Error: stopped\n")

@@ -1,16 +1,13 @@
-"""Help and version of the command line, and how little they import."""
-
-import os
+"""Help of the command line, and how little it imports."""
 
 import click
 import pytest
 
-import minisig
 from minisig.activations import ACTIVATIONS
 from minisig.cli import main
 from minisig.experiments import EXPERIMENTS
 from minisig.initializers import INITIALIZERS
-from tests.cli.command import cli, commands, python, python_m
+from tests.cli.command import cli, commands, python
 
 COMMANDS = [[], *(name.split() for name, _ in commands())]
 
@@ -55,30 +52,6 @@ def test_examples_of_the_help_are_commands_that_exist(command):
         assert found.make_context(name, args).params is not None  # an unknown option would be refused here
 
 
-def test_version_is_that_of_the_package():
-    result = cli("--version")
-    assert result.exit_code == 0
-    assert minisig.__version__ in result.stdout
-
-
-def test_without_a_command_the_help_is_shown():
-    result = cli()
-    assert result.exit_code in (0, 2)
-    assert "Commands:" in result.output
-
-
-def test_a_misspelt_command_is_refused():
-    result = cli("trian")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "trian" in result.stderr
-
-
-def test_python_m_minisig_is_minisig():
-    done = python("-m", "minisig", "--version")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["minisig,", "version", minisig.__version__]
-
-
 @pytest.mark.parametrize("args", [[*command, "--help"] for command in COMMANDS] + [["--version"]], ids=" ".join)
 def test_help_imports_nothing_heavy(args):
     code = (
@@ -88,11 +61,3 @@ def test_help_imports_nothing_heavy(args):
     done = python("-c", code, *args)
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert done.stdout
-
-
-@pytest.mark.parametrize("args", [["--help"], ["train", "--help"], ["theory"]], ids=" ".join)
-def test_a_terminal_or_file_without_greek_letters_gets_the_rest(args):
-    """As `minisig theory > numbers.txt` on Windows."""
-    done = python_m(*args, env=os.environ | {"PYTHONIOENCODING": "cp1252"})
-    assert done.returncode == 0
-    assert b"Traceback" not in done.stderr

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minisig.data import SOURCES, Dataset, Split, load
-from minisig.errors import DataError, UsageError
+from minisig.errors import DataError
 from minisig.settings import Settings
 
 GOOD = Split(np.zeros((3, 2), np.float32), np.arange(3))
@@ -59,12 +59,3 @@ def test_targets_that_are_numbers_go_with_a_loss_for_them(mine):
     mine(Dataset("mine", numbers, numbers, numbers, classes=2, loss="mean-squared-error"))
     with pytest.raises(DataError, match=r"expected x \(N, n\) and targets y \(N, 2\) for train, got"):
         load("mine")
-
-
-@pytest.mark.parametrize(
-    ("source", "setting", "owner"),
-    [("digits", "delay", "copy-memory"), ("copy-memory", "steps", "ptb"), ("xor", "vocabulary", "ptb")],
-)
-def test_a_setting_of_another_source_is_refused_by_ours(source, setting, owner):
-    with pytest.raises(UsageError, match=rf"data\.{setting} is a setting of {owner}; leave it out for {source}"):
-        load({"source": source, setting: 7})

@@ -10,8 +10,10 @@ import pytest
 
 from minisig.experiments.compare import compare, plan
 from minisig.experiments.executors import Here
+from minisig.experiments.results import unfinished
 from minisig.report.comparison import comparison_csv, comparison_markdown
 from tests.cli.command import wait_until
+from tests.experiments.interrupted import AT, SETTINGS, Steps
 
 TINY = {"iterations": 60, "network.hidden": [8, 8], "threads": 1}
 
@@ -134,3 +136,26 @@ def empty_dask(start_cluster):
     """A cluster with no worker but those that a test starts."""
     with start_cluster() as (cluster, _):
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def job():
+    """A run with two checkpoints before its end."""
+    (job,) = plan("digits", ["random+ep"], 1, SETTINGS)
+    return job
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    return Steps(monkeypatch)
+
+
+@pytest.fixture
+def under_way(job, steps, tmp_path):
+    """Where the run of a comparison in tmp_path is under way, which was interrupted."""
+    steps.errors[AT] = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        compare([job], tmp_path, Here)
+    assert steps == [*range(1, AT)]
+    steps.clear()
+    return unfinished(tmp_path / job.folder)

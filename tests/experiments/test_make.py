@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from time import sleep
@@ -15,67 +14,17 @@ import pytest
 from filelock import FileLock
 from msgspec.json import encode
 
-from minisig.errors import CannotWrite, DataError, Diverged
+from minisig.errors import DataError, Diverged
 from minisig.experiments import results as module
 from minisig.experiments.compare import compare, plan, train
 from minisig.experiments.executors import Here, cluster, completed
-from minisig.experiments.results import load, tidy, unfinished
+from minisig.experiments.results import tidy, unfinished
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_tensors, write_tensors
 from minisig.training.loop import Training
 from minisig.training.run import run
 from tests.cli.command import PYTHON_M, finished_runs, strict, tree
-from tests.faults.disk import Disk, little_room
-
-SETTINGS = {"iterations": 60, "network.hidden": [8, 8], "threads": 1, "checkpoint_every": 20, "log_every": 7}
-AT = 50  # the iteration before which it is interrupted
-LAST = 40  # the one of its last checkpoint then
-
-
-@pytest.fixture(scope="module")
-def job():
-    """A run with two checkpoints before its end."""
-    (job,) = plan("digits", ["random+ep"], 1, SETTINGS)
-    return job
-
-
-class Steps(list):
-    """The iterations that are made; before one of them an error may come, once."""
-
-    def __init__(self, monkeypatch):
-        super().__init__()
-        self.errors, real = {}, Training.step
-
-        def step(training, iteration):
-            if error := self.errors.pop(iteration, None):
-                raise error
-            self.append(iteration)
-            return real(training, iteration)
-
-        monkeypatch.setattr(Training, "step", step)
-
-
-@pytest.fixture
-def steps(monkeypatch):
-    return Steps(monkeypatch)
-
-
-@pytest.fixture
-def under_way(job, steps, tmp_path):
-    """Where the run of a comparison in tmp_path is under way, which was interrupted."""
-    steps.errors[AT] = KeyboardInterrupt()
-    with pytest.raises(KeyboardInterrupt):
-        compare([job], tmp_path, Here)
-    assert steps == [*range(1, AT)]
-    steps.clear()
-    return unfinished(tmp_path / job.folder)
-
-
-def outcome(job, folder):
-    """What the run comes to in this folder, but for the seconds."""
-    train(encode(job.config), str(folder / job.folder), job.data)
-    result = load(job, folder)
-    return result.summary | {"seconds": 0}, result.metrics
+from tests.experiments.interrupted import AT, LAST, SETTINGS, outcome
 
 
 def test_it_goes_on_from_its_last_checkpoint_and_leaves_nothing_behind(job, steps, under_way, tmp_path, as_made_here):
@@ -301,52 +250,3 @@ def test_two_comparisons_at_once_in_one_folder_end_in_the_same_table(tmp_path):
     assert [len(row["values"]) for row in first["rows"]] == [4, 4]
     assert len(finished_runs(tmp_path / "runs")) == 8
     assert list((tmp_path / "runs").glob(".*")) == []
-
-
-# Room
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no limits on files there")
-@pytest.mark.parametrize("most", [0, 1000, 5000])
-def test_without_room_for_it_a_run_fails_and_goes_on_when_there_is_some(job, tmp_path, most):
-    whole = outcome(job, tmp_path / "straight")
-    with little_room(most), pytest.raises(CannotWrite, match=rf"cannot write to .*\.{job.row[:6]}"):
-        outcome(job, tmp_path)
-    assert outcome(job, tmp_path) == whole
-
-
-@pytest.mark.parametrize("torn", [False, True])
-def test_whichever_write_fails_the_run_goes_on_to_the_same(job, steps, tmp_path, torn):
-    whole, disk = outcome(job, tmp_path / "straight"), Disk(tmp_path / "counted")
-    with disk.patched():
-        assert outcome(job, tmp_path / "counted") == whole
-    assert disk.calls.count("save") == 4  # of three checkpoints, and of the best parameters
-    for n in range(1, len(disk.calls) + 1):
-        folder = tmp_path / str(n)
-        with Disk(folder, n, torn=torn).patched(), pytest.raises(CannotWrite):
-            outcome(job, folder)
-        assert outcome(job, folder) == whole
-
-
-@pytest.mark.parametrize("torn", [False, True])
-def test_whichever_write_fails_when_it_goes_on_the_run_comes_to_the_same(job, steps, under_way, tmp_path, torn):
-    whole, disk = outcome(job, tmp_path / "straight"), Disk(tmp_path / "counted")
-    shutil.copytree(under_way, unfinished(tmp_path / "counted" / job.folder))
-    with disk.patched():
-        assert outcome(job, tmp_path / "counted") == whole
-    for n in range(1, len(disk.calls) + 1):
-        folder = tmp_path / str(n)
-        shutil.copytree(under_way, unfinished(folder / job.folder))
-        with Disk(folder, n, torn=torn).patched(), pytest.raises(CannotWrite):
-            outcome(job, folder)
-        steps.clear()
-        assert outcome(job, folder) == whole
-        assert not steps or steps[0] > LAST  # what was made before the interruption is not made again
-
-
-def test_a_file_where_it_should_be_made_is_left_alone(job, steps, under_way, tmp_path):
-    shutil.rmtree(under_way)
-    under_way.write_text("mine")
-    (failure,) = compare([job], tmp_path, Here).failures
-    assert str(failure) == f"cannot write to {under_way}: File exists"
-    assert under_way.read_text() == "mine"
