@@ -1,6 +1,6 @@
 """The live display while training: a bar, speed, time left and losses, and under them the gradient of every layer.
 
-    ━━━━━━━╸━━━━ 1860/3000 812 it/s 0:00:01 loss 2.302 valid 90.7 %
+    ━━━━━━━╸━━━━ 1860/3000 812 it/s 0:00:01 loss 2.302 valid error 90.67 %
     gradients 2e-07 … 7e-01, input first, a step is a factor of ten: ▂▃▃▄▅▆▇██
 
 It works with the last record whenever it draws, a few times a second; while training it keeps that record.
@@ -24,6 +24,7 @@ from rich.progress import (
 from rich.text import Text
 
 from minisig.diagnostics.bounds import DEAD
+from minisig.losses import metric
 from minisig.training.loop import Training
 from minisig.training.observers import Observer
 from minisig.training.records import Record, metrics
@@ -31,7 +32,6 @@ from minisig.training.records import Record, metrics
 REFRESHES = 4  # a second
 LEVELS = "·▁▂▃▄▅▆▇█"  # nothing at all; then a step for every decade below the largest, seven of them or more the lowest
 ASCII_LEVELS = "012345678"  # for a terminal that has no other letters
-SHOWN = {"error": ("valid", "{:.1f} %"), "recall": ("recall", "{:.1f} %")}  # how to show a metric; others as they are
 
 
 class Speed(ProgressColumn):
@@ -71,8 +71,7 @@ class Display(Progress):
         self.record = record
         if found := metrics(record, "valid"):
             name, value = list(found.items())[-1]  # the one that tells most comes last
-            label, form = SHOWN.get(name.removeprefix("valid_"), (name.replace("_", " "), "{:.3g}"))
-            self.valid = f"{label} {form.format(value)}"
+            self.valid = f"{name.replace('_', ' ')} {metric(name.removeprefix('valid_')).shown(value)}"
         if self.run is not None:
             self.update(self.run, completed=record["iteration"])
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from minisig.diagnostics.bounds import DEAD, EXPLODED
+from minisig.losses import metric
 from minisig.report.labels import split
 from minisig.report.tables import abridged, columns, network
 from minisig.training.config import Config
 from minisig.training.records import metrics
 
 BASELINES = {"unigram": "unigram on the validation text"}  # names that need to say more than a summary's do
-FIGURES = {"loss": "{:.4f}", "error": "{:.2f} %", "recall": "{:.1f} %"}  # how to write a metric; others with six digits
 
 
 def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, report: str | None = None) -> str:
@@ -45,12 +45,12 @@ def _selection(summary: Mapping[str, Any], config: Config) -> str:
 
 def result(summary: Mapping[str, Any]) -> str:
     """The selected network on the test data, the loss last, baselines beside the first of the other metrics."""
-    found = {split(metric)[1]: value for metric, value in metrics(summary, "test").items()}
-    told = [f"{name} {FIGURES.get(name, '{:.6g}').format(value)}" for name, value in found.items() if name != "loss"]
+    found = {split(name)[1]: value for name, value in metrics(summary, "test").items()}
+    told = [f"{name} {metric(name).shown(value)}" for name, value in found.items() if name != "loss"]
     if told and summary["baselines"]:
         named = (f"{BASELINES.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
         told[0] += f" ({', '.join(named)})"
-    loss = f"test loss {FIGURES['loss'].format(found['loss'])}"
+    loss = f"test loss {metric('loss').shown(found['loss'])}"
     return ", ".join([f"test {told[0]}", *told[1:], loss] if told else [loss])
 
 

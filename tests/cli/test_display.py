@@ -16,10 +16,10 @@ RECORD = {"train_loss": 1.0, "gradient_norm": {"dense0": 1.0}}
 @pytest.mark.parametrize(
     ("metrics", "shown"),
     [
-        ({"valid_loss": 0.5}, "valid loss 0.5"),
-        ({"valid_loss": 0.5, "valid_error": 7.0}, "valid 7.0 %"),
-        ({"valid_loss": 0.5, "valid_error": 7.0, "valid_recall": 25.0}, "recall 25.0 %"),
-        ({"valid_loss": 0.5, "valid_rmse": 0.123456}, "valid rmse 0.123"),
+        ({"valid_loss": 0.5}, "valid loss 0.5000"),
+        ({"valid_loss": 0.5, "valid_error": 7.0}, "valid error 7.00 %"),
+        ({"valid_loss": 0.5, "valid_error": 7.0, "valid_recall": 25.0}, "valid recall 25.0 %"),
+        ({"valid_loss": 0.5, "valid_rmse": 0.123456}, "valid rmse 0.123456"),
     ],
 )
 def test_the_display_shows_the_last_of_them(metrics, shown):

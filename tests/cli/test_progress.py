@@ -42,7 +42,7 @@ def dying(tmp_path_factory, on_a_terminal):
 
 def test_count_speed_time_losses_and_gradients_stand_in_two_lines_of_eighty_columns(dying):
     first, second = last(dying)
-    assert re.fullmatch(r"\S+ 60/60 [\d.e+]+ it/s +\d:\d\d:\d\d loss \d\.\d{3} valid \d+\.\d %", first.rstrip())
+    assert re.fullmatch(r"\S+ 60/60 [\d.e+]+ it/s +\d:\d\d:\d\d loss \d\.\d{3} valid error \d+\.\d\d %", first.rstrip())
     assert re.search(r"^gradients \de-\d\d … \de[-+]\d\d, input first, .*: \S{9}$", second)
     assert max(len(line) for frame in Terminal(dying).frames for line in frame) <= 80
 
