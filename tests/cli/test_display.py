@@ -50,7 +50,7 @@ def test_a_comparison_shows_its_runs_and_the_gradients_of_the_present_one():
         display.show(RECORD | {"iteration": iteration, "valid_error": 7.0})
     runs, run, gradients = drawn()
     assert re.search(r"0/3 +-:--:-- runs", runs)
-    assert re.search(r"60/1500 \S+ it/s .* loss 1\.000 valid 7\.0 %", run)
+    assert re.search(r"60/1500 \S+ it/s .* loss 1\.000 valid error 7\.00 %", run)
     assert gradients.endswith(": █")
     display.follow(1500)
     _, run = drawn()
