@@ -113,7 +113,8 @@ def build_network(config: Any, data: Dataset) -> Network:
     made = model(config, data)
     if not isinstance(made, Network):  # anybody may have written it
         raise MinisigError(f"model '{wanted.model}': expected a Network, got {type(made).__name__}")
-    made = made.on(get_backend(config.backend, config.dtype, config.memory)) if not hasattr(model, "takes") else made
+    if not isinstance(model, MLP | Recurrent):  # which are where they should be
+        made = made.on(get_backend(config.backend, config.dtype, config.memory))
     if wanted.loss or type(made.loss) is SoftmaxCrossEntropy:  # a model of somebody's own may have its own loss
         loss = LOSSES[wanted.loss or data.loss]
         made.loss = loss(**brought(loss, wanted))
