@@ -150,7 +150,9 @@ def brought(row: Any, chosen: Settings, attribute: str = "Settings") -> dict[str
     return {name: getattr(chosen, name) for name in fields_of(own)} if own else {}
 
 
+@lru_cache(maxsize=512)
 def fields_of(kind: type) -> dict[str, FieldInfo]:
+    """The fields of a class of settings by their names; found once, for msgspec keeps a little of every search."""
     with _PREPARING:
         return {field.name: field for field in msgspec.structs.fields(kind)}
 
