@@ -5,6 +5,7 @@ import pytest
 
 from minisig import check_gradients
 from minisig.backends import get_backend
+from minisig.backends.numpy import NumpyBackend
 from minisig.gradients import Outer
 from minisig.layers import GRU, Dense
 from minisig.network import Network
@@ -77,3 +78,23 @@ def test_a_broken_backpropagation_through_a_gru_is_caught(text, broken):
     layers = {name: broken(**layer.params) if name == "gru0" else layer for name, layer in sound.layers.items()}
     check = check_gradients(Network(list(layers.items()), sound.backend), *text)
     assert check.by_array["gru0.Wh"].error > 1e-3
+
+
+def test_the_gradient_of_a_state_is_that_of_all_that_comes_after_it():
+    """Of L = Σ_t ⟨c_t, h_t⟩, by the complex step from each state on its own."""
+    rng = np.random.default_rng(0)
+    T, B, n, H = 5, 2, 3, 4
+    params = [rng.standard_normal(shape) for shape in ((n, 3 * H), (H, 3 * H), (3 * H,), (H,))]
+    x, c = rng.standard_normal((T, B, n)), rng.standard_normal((T, B, H))
+    gru, backend = GRU(*params), NumpyBackend("float64")
+    h, cache = gru.forward(x, backend)
+    _, gradients = gru.backward(c, cache, backend)
+    found = gru.activation_gradient(c, gru.logit_gradient(c, cache, gradients), cache)
+    exact, complex_backend = GRU(*(w.astype(complex) for w in params)), NumpyBackend("complex128")
+    for t in range(T):
+        for b, j in np.ndindex(B, H):
+            state = h[t].astype(complex)
+            state[b, j] += 1e-30j
+            after = exact.forward(x[t + 1 :].astype(complex), complex_backend, state)[0] if t + 1 < T else []
+            loss = (c[t] * state).sum() + sum((c[t + 1 + s] * y).sum() for s, y in enumerate(after))
+            assert found[t, b, j] == pytest.approx(loss.imag / 1e-30, rel=1e-11, abs=1e-13)
