@@ -65,6 +65,8 @@ from minisig.optimizers import RMSprop as RMSprop
 from minisig.schedules import SCHEDULES as SCHEDULES
 from minisig.schedules import Schedule as Schedule
 from minisig.settings import Settings as Settings
+from minisig.trained.model import Model as Model
+from minisig.trained.model import load as load
 from minisig.training.config import Config as Config
 from minisig.training.config import NetworkConfig as NetworkConfig
 from minisig.training.config import OptimizerConfig as OptimizerConfig

@@ -39,6 +39,10 @@ class DataError(MinisigError, ValueError):
     exit_code = 5
 
 
+class DataChanged(UserWarning):
+    """The data are not those any more that a run was trained on."""
+
+
 class CannotWrite(MinisigError):
     """The disk refuses."""
 

@@ -116,6 +116,7 @@ def build_network(config: Any, data: Dataset) -> Network:
     if not isinstance(model, MLP | Recurrent):  # which are where they should be
         made = made.on(get_backend(config.backend, config.dtype, config.memory))
     if wanted.loss or type(made.loss) is SoftmaxCrossEntropy:  # a model of somebody's own may have its own loss
-        loss = LOSSES[wanted.loss or data.loss]
-        made.loss = loss(**brought(loss, wanted))
+        name = wanted.loss or data.loss
+        units = {"units": data.units} if data.units is not None and name == data.loss else {}
+        made.loss = LOSSES[name](**brought(LOSSES[name], wanted), **units)
     return made

@@ -44,6 +44,26 @@ class Network:
         """Every parameter by its full name, "dense0.W": the arrays themselves, to be updated in place."""
         return {f"{name}.{key}": w for name, layer in self.layers.items() for key, w in layer.params.items()}
 
+    def __str__(self) -> str:
+        """Layers, the shapes of their weights, and how many parameters each has.
+
+        >>> print(mlp([64, 100, 10]))
+        layer     weights   parameters
+        dense0    64×100         6,500
+        sigmoid0                     0
+        dense1    100×10         1,010
+        7,510 parameters, float32, softmax-cross-entropy
+        """
+        rows = [("layer", "weights", "parameters")]
+        for name, layer in self.layers.items():
+            shapes = ", ".join("×".join(map(str, w.shape)) for w in layer.params.values() if w.ndim > 1)
+            rows.append((name, shapes, f"{sum(w.size for w in layer.params.values()):,}"))
+        first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [f"{a.ljust(first)}  {b.ljust(second)}  {c.rjust(third)}" for a, b, c in rows]
+        loss = next((name for name, row in LOSSES.rows.items() if row is type(self.loss)), type(self.loss).__name__)
+        total = sum(w.size for w in self.params.values())
+        return "\n".join([*lines, f"{total:,} parameters, {self.backend.dtype.name}, {loss}"])
+
     def load(self, params: dict[str, Array]) -> None:
         """Copy these values into the parameters of the same names; all must be there, no more and no less."""
         own = self.params

@@ -1,6 +1,7 @@
 """The command `minisig`, whose commands are the other files here."""
 
 import sys
+import warnings
 from errno import EPIPE
 from io import TextIOWrapper
 from signal import SIGINT
@@ -14,12 +15,15 @@ from minisig.cli.data import data
 from minisig.cli.doctor import doctor
 from minisig.cli.inspect import inspect
 from minisig.cli.lessons import lessons
+from minisig.cli.output import say
+from minisig.cli.predict import predict
 from minisig.cli.report import report
 from minisig.cli.settings import settings
+from minisig.cli.test import test
 from minisig.cli.theory import theory
 from minisig.cli.train import train
 from minisig.cli.values import InOrder
-from minisig.errors import Interrupted, MinisigError, OutOfMemory, UsageError, printable
+from minisig.errors import DataChanged, Interrupted, MinisigError, OutOfMemory, UsageError, printable
 
 
 class Failure(click.ClickException):
@@ -39,7 +43,13 @@ class Commands(InOrder):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", DataChanged)
+                show = warnings.showwarning
+                warnings.showwarning = lambda message, category, *place: (
+                    say(f"Note: {message}", err=True) if category is DataChanged else show(message, category, *place)
+                )
+                return super().invoke(ctx)
         except MinisigError as error:
             raise Failure(error) from error
         except OSError as error:
@@ -61,6 +71,9 @@ def main() -> None:
 
     \b
     minisig train                  eight hidden layers of sigmoids learn digits
+    minisig train mine.csv         your own table
+    minisig predict RUN new.csv    what the trained model says of new rows
+    minisig test RUN more.csv      how good it is on data it has not seen
     minisig train --init lecun     the same network, dead from the start
     minisig compare digits         the paper's initializations, several seeds
     minisig inspect --init lecun   why: its gradients, layer by layer
@@ -77,6 +90,8 @@ def main() -> None:
 
 
 main.add_command(train)
+main.add_command(predict)
+main.add_command(test)
 main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)

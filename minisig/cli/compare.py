@@ -78,7 +78,7 @@ def compare(
 
     from minisig.cli.progress import comparison_progress
     from minisig.cli.report import report_beside
-    from minisig.experiments import EXPERIMENTS
+    from minisig.experiments import EXPERIMENTS, own_settings
     from minisig.experiments.compare import compare as run_comparison
     from minisig.experiments.compare import every_row, plan
     from minisig.experiments.executors import choose_executor
@@ -97,9 +97,10 @@ def compare(
     if plot:
         require_drawable(Path(plot))
     settings = {"threads": 1} | overrides(experiment, **options)
+    experiment, settings, name = own_settings(experiment, settings)
     rows = every_row(experiment, settings.get("network.model")) if init == "all" else init.split(",")
     jobs = plan(experiment, rows, seeds or EXPERIMENTS[experiment].seeds, settings)
-    folder = Path(out or f"runs/compare-{experiment}")
+    folder = Path(out or f"runs/compare-{name}")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose a folder for the runs")
     executor = choose_executor(workers, scheduler, gpu=jobs[0].config.backend == "cupy")

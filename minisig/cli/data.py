@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from minisig.cli.completion import one_of
-from minisig.cli.options import DATA, FROM_CONFIG, SEED, all_of, as_json, experiment_argument
-from minisig.cli.output import watched
-from minisig.cli.overrides import overrides
+from minisig.cli.options import DATA, FROM_CONFIG, OWN_TABLE, SEED, all_of, as_json, experiment_argument
+from minisig.cli.output import say, watched
+from minisig.cli.overrides import overrides, own_table
 from minisig.cli.values import InOrder, in_a_folder, not_empty
 
 
@@ -177,29 +177,68 @@ def verify(names: tuple[str, ...], json_: bool) -> None:
         raise DataError("no public data set is here: run 'minisig data fetch mnist'")
 
 
-@data.command(short_help="Draw images as they are trained on.")
-@all_of(experiment_argument(default="digits"), SEED, *DATA, *FROM_CONFIG)
+@data.command(short_help="How data are read, or images drawn as they are trained on.")
+@all_of(experiment_argument(default="digits"), SEED, *DATA, *OWN_TABLE, *FROM_CONFIG)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
     callback=in_a_folder,
     help="Picture to write: .png, .svg or .pdf.  [default: EXPERIMENT-images.png]",
 )
-def show(experiment: str, out: str | None, **options: Any) -> None:
-    """Draw EXPERIMENT's images as they are trained on, every row one of them, distorted anew in each column.
-
-    It needs minisig[viz].
+@as_json
+@click.pass_context
+def show(ctx: click.Context, /, experiment: str, out: str | None, json_: bool, **options: Any) -> None:
+    """Of a table of your own, FILE.csv, how it is read and what would be trained on. Of an EXPERIMENT on images draw
+    them as they are trained on, every row one of them, distorted anew in each column, which needs minisig[viz].
 
     \b
+    minisig data show mine.csv --target price
     minisig data show mnist-deep-augmented --out digits.png
     minisig data show mnist-deep-augmented --set data.augment.alpha=80
     """
     from minisig.data import load
-    from minisig.experiments import configure
+    from minisig.experiments import configure, is_own, suited
     from minisig.report.figures import contact_sheet, require_drawable, save
 
+    experiment, options = own_table(ctx, experiment, options)
+    if is_own(experiment):
+        config, data = suited(experiment, overrides(experiment, **options))
+        _show_table(config, data, json_)
+        return
     config = configure(experiment, overrides(experiment, **options))
     path = Path(out or f"{config.experiment}-images.png")
     require_drawable(path)
     save(contact_sheet(config, load(config.data, seed=config.seed)), path)
     click.echo(f"saved as {path}")
+
+
+def _show_table(config: Any, data: Any, json_: bool) -> None:
+    """What was read and guessed, column by column."""
+    import msgspec
+
+    from minisig.data.prepared import Numeric
+    from minisig.jsonable import jsonable
+    from minisig.report.tables import columns, cropped, network
+
+    table, baselines = data.prepared, data.baselines
+    rows = [("column", "kind", "inputs", "what stands for it")]
+    for column in table.columns:
+        if isinstance(column, Numeric):
+            what = f"(v − {column.centre:.4g}) / {column.scale:.4g}, a missing one {column.fill:.4g}"
+        else:
+            what = cropped(", ".join(column.labels), 60)
+        rows.append(
+            (cropped(column.name, 40), "numbers" if column.width == 1 else "categories", str(column.width), what)
+        )
+    if json_:
+        found = {
+            "rows": {part: len(places) for part, places in data.rows.items()},
+            "columns": [msgspec.to_builtins(column) for column in table.columns],
+            "left_out": table.left_out,
+            "target": msgspec.to_builtins(table.target),
+            "baselines": baselines,
+            "about": [*data.about],
+        }
+        click.echo(json.dumps(jsonable(found)))
+        return
+    say("\n".join([*data.about, "", columns(rows), "", network(config)]))

@@ -8,7 +8,7 @@ import click
 
 from minisig.cli.options import as_json, network_options, plot
 from minisig.cli.output import say
-from minisig.cli.overrides import overrides
+from minisig.cli.overrides import overrides, own_table
 from minisig.cli.values import refuse_others
 
 
@@ -20,7 +20,7 @@ from minisig.cli.values import refuse_others
 def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: bool, **options: Any) -> None:
     """Logits, gradients and bounds of EXPERIMENT's untrained network, layer by layer.
 
-    EXPERIMENT may also be the folder of a finished run. With --init all every
+    EXPERIMENT may also be a table of your own, or the folder of a finished run. With --init all every
     initialization of the paper stands side by side.
 
     \b
@@ -33,11 +33,10 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
     `minisig train -h` lists the experiments. Options without a default have
     the experiment's values.
     """
-    from minisig.data import load
     from minisig.diagnostics.inspection import inspect_network
     from minisig.diagnostics.memory import remembered
     from minisig.errors import UsageError
-    from minisig.experiments import EXPERIMENTS, configure, inits_of
+    from minisig.experiments import EXPERIMENTS, inits_of, is_own, suited, with_init
     from minisig.jsonable import jsonable
     from minisig.models import build_network
     from minisig.report.figures import inspection_figure, require_drawable, save
@@ -56,13 +55,13 @@ def inspect(ctx: click.Context, /, experiment: str, plot: str | None, json_: boo
         nets = {config.network.init: net}
         every = False
     else:
-        if experiment not in EXPERIMENTS and "/" in experiment:
+        if experiment not in EXPERIMENTS and "/" in experiment and not is_own(experiment):
             raise UsageError(f"{experiment} is no experiment, and no folder of a run: those are in runs/, or in --out")
+        experiment, options = own_table(ctx, experiment, options)
         settings = overrides(experiment, **{**options, "init": None} if every else options)
-        config = configure(experiment, settings)
-        data = load(config.data, seed=config.seed)
+        config, data = suited(experiment, settings)
         inits = inits_of(config.network.model) if every else [config.network.init]
-        nets = {init: build_network(configure(experiment, settings | {"network.init": init}), data) for init in inits}
+        nets = {init: build_network(with_init(config, init), data) for init in inits}
     batch = data.train.batches(config.batch_size, config.seed).at(1)
     found = {init: inspect_network(net, batch.x, batch.labels) for init, net in nets.items()}
     copying = config.data.source == "copy-memory" and config.data.path is None

@@ -37,7 +37,7 @@ DATA = (
         "--data",
         type=click.Path(),
         callback=not_empty,
-        help="Your own .npz or .csv, a folder of IDX files, or one of text for sequences.",
+        help="Your own table (.csv, .tsv, .parquet) or .npz, a folder of IDX files, or one of text for sequences.",
     ),
     click.option(
         "--backend",
@@ -80,11 +80,31 @@ PARTS = (
     ),
 )
 BATCH_SIZE = click.option("--batch-size", type=click.IntRange(min=1), help="Examples in an update.")
-NETWORK = (HIDDEN, *PARTS, BATCH_SIZE, *DATA, *FROM_CONFIG)
+OWN_TABLE = (
+    click.option(
+        "--target",
+        multiple=True,
+        metavar="COLUMN",
+        help="Of your own table: what is to be predicted; repeatable.  [default: the last column that can be]",
+    ),
+    click.option("--ignore", multiple=True, metavar="A,B", help="Of your own table: columns to leave out."),
+    click.option(
+        "--task",
+        type=click.Choice(["classification", "regression"]),
+        help="Of your own table.  [default: by the target's values]",
+    ),
+)
+NETWORK = (HIDDEN, *PARTS, BATCH_SIZE, *DATA, *OWN_TABLE, *FROM_CONFIG)
 TRAINING = (
     click.option("--iterations", type=click.IntRange(min=1), help="Updates to make."),
     click.option(
+        "--optimizer",
+        shell_complete=names_in("optimizers:OPTIMIZERS"),
+        help="momentum, sgd, adam, adamw or rmsprop.",
+    ),
+    click.option(
         "--learning-rate",
+        "--lr",
         type=click.FloatRange(min=0, min_open=True),
         callback=finite,
         help="Step size of the optimizer.",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 # The configuration's name for each option.
 SETTINGS = {
@@ -14,9 +15,13 @@ SETTINGS = {
     "activation": "network.activation",
     "iterations": "iterations",
     "batch_size": "batch_size",
+    "optimizer": "optimizer.name",
     "learning_rate": "optimizer.learning_rate",
     "seed": "seed",
     "data": "data.path",
+    "target": "data.target",
+    "ignore": "data.ignore",
+    "task": "data.task",
     "backend": "backend",
     "dtype": "dtype",
     "threads": "threads",
@@ -28,7 +33,7 @@ MAX_BYTES = 2**20  # of a file of settings
 def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **options: Any) -> dict[str, Any]:
     """What the options given say, by the configuration's names; they win over the file, and a --set over them."""
     given = _from_file(config, experiment) if config else {}
-    given |= {SETTINGS[option]: value for option, value in options.items() if value is not None}
+    given |= {SETTINGS[option]: value for option, value in options.items() if value not in (None, ())}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not (name and equals):
@@ -40,11 +45,21 @@ def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **
     return given
 
 
+def own_table(ctx: click.Context, experiment: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Where only --data names a table, it is what is trained on: its file stands for the experiment."""
+    from minisig.data.frame import is_table
+
+    data = options["data"]
+    if data and is_table(data) and ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT:
+        return data, {**options, "data": None}
+    return experiment, options
+
+
 def _from_file(path: str, experiment: str) -> dict[str, Any]:
     import tomllib
 
     from minisig.errors import UsageError, require_known
-    from minisig.experiments import EXPERIMENTS, configure, settings
+    from minisig.experiments import EXPERIMENTS, configure, is_own, settings
     from minisig.settings import dotted
     from minisig.training.config import Config
 
@@ -63,6 +78,8 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
             f"{path} is for {named!r}, not for {experiment}; name that one, or remove its line 'experiment'.",
             param_hint="--config",
         )
+    if is_own(experiment):
+        experiment = "table"
     require_known("experiment", experiment, EXPERIMENTS)
     groups = {name.partition(".")[0] for name in settings(EXPERIMENTS[experiment].config) if "." in name}
     for name in [name for name, value in given.items() if value == {} and name in groups]:

@@ -12,7 +12,7 @@ import click
 
 from minisig.cli.options import TRAINING, all_of, as_json, network_options
 from minisig.cli.output import say
-from minisig.cli.overrides import overrides
+from minisig.cli.overrides import overrides, own_table
 from minisig.cli.values import not_empty, refuse_others
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Train a network.")
 @network_options
 @all_of(*TRAINING)
+@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the training data, in place of --iterations.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of BLAS.  [default: all cores]")
 @click.option("--out", type=click.Path(), callback=not_empty, help="Folder for the run.  [default: a new one in runs/]")
 @click.option(
@@ -45,18 +46,20 @@ def train(
     resume: str | None,
     tensorboard: bool,
     json_: bool,
+    epochs: int | None,
     **options: Any,
 ) -> None:
-    """Train a network on EXPERIMENT: digits (the default), xor, mnist-shallow, mnist-shallow-dropout, mnist-deep,
-    mnist-deep-augmented, copy-memory, ptb or ptb-dropout, or one that another installed project has. Those of MNIST
-    also exist with fewer iterations, which take minutes, with distorted images an hour: mnist-shallow-fast,
-    mnist-shallow-dropout-fast, mnist-deep-fast and mnist-deep-augmented-fast.
+    """Train a network on your own table, FILE.csv, or on EXPERIMENT: digits (the default), xor, mnist-shallow,
+    mnist-shallow-dropout, mnist-deep, mnist-deep-augmented, copy-memory, ptb or ptb-dropout, or one that
+    another installed project has. Those of MNIST also exist with fewer iterations, which take minutes, with distorted
+    images an hour: mnist-shallow-fast, mnist-shallow-dropout-fast, mnist-deep-fast and mnist-deep-augmented-fast.
 
     \b
     minisig train                                  eight hidden layers of sigmoids
     minisig train digits --hidden 100x100 --learning-rate 0.01
     minisig train xor --init ortho --seed 3
-    minisig train --data mine.csv --hidden 3x50    your own data
+    minisig train mine.csv --target price          your own table
+    minisig train mine.csv --hidden 3x50 --epochs 100 --lr 0.01
     minisig train copy-memory --init ortho+ep      an RNN remembers for 100 steps
     minisig train copy-memory --set data.delay=50
     minisig train ptb --model lstm --iterations 2000
@@ -69,7 +72,7 @@ def train(
     """
     from minisig.cli.progress import progress
     from minisig.cli.report import report_beside
-    from minisig.experiments import configure
+    from minisig.experiments import suited
     from minisig.jsonable import jsonable
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
@@ -87,11 +90,16 @@ def train(
             summary = runs.resume(folder, iterations, observers, stop, backend=options["backend"])
         config, trained = read_config(path), summary != finished
     else:
-        config = configure(experiment, overrides(experiment, **options))
-        name = f"{experiment}-{config.network.init}-seed{config.seed}"
+        if epochs and options["iterations"]:
+            raise click.UsageError("--epochs and --iterations say the same in two ways: give one of them.")
+        experiment, options = own_table(ctx, experiment, options)
+        config, data = suited(experiment, overrides(experiment, **options), epochs)
+        name = f"{config.experiment}-{config.network.init}-seed{config.seed}"
         folder = RunFolder(out or Path("runs") / name, numbered=not out)
+        if data.about and not json_:
+            say("\n".join([*data.about, ""]), err=True)
         with progress() as display, signals() as stop:
-            summary = runs.run(config, folder, display + _tensorboard(folder, tensorboard), stop)
+            summary = runs.run(config, folder, display + _tensorboard(folder, tensorboard), stop, data=data)
         path, trained = folder.path, True
     before = "report.html" if (path / "report.html").is_file() else None
     report = report_beside(path) if trained else before

@@ -11,7 +11,7 @@ A part is any object with
 `Split` below is the one for vectors; sequences.py has those for sequences and for running text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from minisig.data.prepared import Prepared
 from minisig.seeds import stream
 
 PARTS = ("train", "valid", "test")
@@ -53,7 +54,7 @@ class Part(Protocol):
 @dataclass(frozen=True)
 class Split:
     x: NDArray[np.float32]  # (N, n), scaled to about [−1, 1]
-    y: NDArray[np.int64]  # (N,), 0 … classes − 1
+    y: NDArray[Any]  # (N,), 0 … classes − 1, or what else the loss takes for targets, (N, C)
     xp: ModuleType = np  # whose arrays they are
 
     def batches(self, size: int, seed: int) -> Batches:
@@ -100,6 +101,11 @@ class Shuffled:
     part: Any
     shuffle: Shuffle
 
+    @property
+    def per_epoch(self) -> int:
+        """How many batches show every example once."""
+        return self.shuffle.per_epoch
+
     def at(self, iteration: int) -> Batch:
         batch: Batch = self.part[self.shuffle.rows(iteration)]
         return batch
@@ -117,6 +123,11 @@ class Dataset:
     image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
     baselines: dict[str, float] = field(default_factory=dict)  # perplexities to be set beside the network's
     loss: str = "softmax-cross-entropy"  # a name in LOSSES: what the targets ask for
+    units: NDArray[np.float64] | None = None  # (C,): how many of its own units a target of 1 is
+    prepared: Prepared | None = None  # how all this was made of what was read, to be kept with the model
+    content: str = ""  # the hash of the user's own data
+    rows: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)  # of each part, in what was read, from 0
+    about: Sequence[str] = ()  # what was read and decided, for a person
 
     @property
     def background(self) -> float:

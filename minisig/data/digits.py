@@ -10,6 +10,7 @@ from importlib.resources import files
 import numpy as np
 
 from minisig.data.dataset import Dataset, Split
+from minisig.data.prepared import VectorInputs
 
 HELD_OUT = 300
 
@@ -27,4 +28,5 @@ def load_digits() -> Dataset:
         test=Split(x[test:], y[test:]),
         classes=10,
         image=(8, 8),
+        prepared=VectorInputs(64, centre=[8.0] * 64, half=[8.0] * 64, image=(8, 8)),
     )

@@ -8,13 +8,17 @@ import numpy as np
 
 from minisig.data.config import DataConfig
 from minisig.data.dataset import PARTS, Dataset, Split
+from minisig.data.prepared import Prepared
 from minisig.data.sources import SOURCES
 from minisig.errors import DataError, MinisigError, UsageError
 from minisig.settings import checked
 
 
-def load(source: str | Mapping[str, Any] | DataConfig, *, seed: int = 0) -> Dataset:
+def load(source: str | Mapping[str, Any] | DataConfig, *, seed: int = 0, prepared: Prepared | None = None) -> Dataset:
     """The data set of this name, or with these settings, as DataConfig or {"source": "copy-memory", "delay": 50}.
+
+    `prepared` is what a trained model takes its data by: its scaling, categories and words in place of those that the
+    data ask for now.
 
     >>> load("digits").train.x.shape
     (1197, 64)
@@ -26,7 +30,8 @@ def load(source: str | Mapping[str, Any] | DataConfig, *, seed: int = 0) -> Data
             "is read from data.path: give it" if config.path is None else "has data of its own: leave out data.path"
         )
         raise UsageError(f"the source {config.source} {needed}")
-    data = _checked(row(config, seed), config.source)
+    known = {"prepared": prepared} if prepared and getattr(row, "prepares", False) else {}
+    data = _checked(row(config, seed, **known), config.source)
     return data if config.hold_out else _nothing_held_out(data)
 
 
@@ -34,7 +39,8 @@ def _nothing_held_out(data: Dataset) -> Dataset:
     if not isinstance(data.train, Split):
         raise UsageError(f"the data of {data.name} are sequences: data.hold_out=false is for vectors")
     x, y = (np.concatenate([getattr(part, name) for part in (data.train, data.valid)]) for name in ("x", "y"))
-    return replace(data, train=Split(x, y))
+    rows = {**data.rows, "train": np.concatenate([data.rows["train"], data.rows["valid"]])} if data.rows else {}
+    return replace(data, train=Split(x, y), rows=rows)
 
 
 def _checked(data: Any, source: str) -> Dataset:

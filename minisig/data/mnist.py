@@ -16,6 +16,8 @@ import numpy as np
 
 from minisig.data.dataset import Dataset, Split
 from minisig.data.folder import data_folder
+from minisig.data.hashes import content_hash
+from minisig.data.prepared import VectorInputs
 from minisig.data.public import MNIST
 from minisig.data.raw import pieces, reading, require_file
 from minisig.data.scaling import scaled_pixels
@@ -31,7 +33,7 @@ NAMES = {
 
 def load_mnist(folder: Path | None = None) -> Dataset:
     """MNIST, or the user's own folder of IDX files with the same names."""
-    folder = folder or data_folder(MNIST)
+    own, folder = folder, folder or data_folder(MNIST)
     x, y, image = _images(folder, "train")
     x_test, y_test, image_test = _images(folder, "test")
     classes = int(y.max()) + 1
@@ -52,7 +54,9 @@ def load_mnist(folder: Path | None = None) -> Dataset:
         valid=Split(scaled_pixels(x[-held_out:]), y[-held_out:]),
         test=Split(scaled_pixels(x_test), y_test),
         classes=classes,
-        image=image if len(image) == 2 else None,
+        image=(shape := image if len(image) == 2 else None),
+        prepared=VectorInputs(x.shape[1], pixels=True, image=shape),
+        content=content_hash(str(own)) if own else "",
     )
 
 

@@ -2,7 +2,8 @@
 
 A source is a function (config, seed) -> Dataset, with `config` the settings under `data`. What can be set about it is
 its class `Settings`, and those settings are attributes of `config`. `takes_path` says that it reads data.path, and
-`sequences` that its data are sequences, in whose place a user's own text can be put.
+`sequences` that its data are sequences, in whose place a user's own text can be put. Those that find out from the data
+how they are to be prepared take `prepared`, too: what a trained model was prepared by.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from minisig.data.copy_memory import make_copy_memory
 from minisig.data.dataset import Dataset
 from minisig.data.digits import load_digits
 from minisig.data.files import load_file
+from minisig.data.frame import is_table
 from minisig.data.mnist import load_mnist
+from minisig.data.tables import TableSettings, load_table
 from minisig.data.text import load_ptb, load_text
 from minisig.data.xor import make_xor
 from minisig.plugins import Table
@@ -30,16 +33,18 @@ class Source:
 
     def __init__(
         self,
-        load: Callable[[Any, int], Dataset],
+        load: Callable[..., Dataset],
         settings: type[Settings] | None = None,
         *,
         takes_path: bool = False,
         sequences: bool = False,
+        prepares: bool = False,
     ) -> None:
         self.load, self.Settings, self.takes_path, self.sequences = load, settings, takes_path, sequences
+        self.prepares = prepares
 
-    def __call__(self, config: Any, seed: int) -> Dataset:
-        return self.load(config, seed)
+    def __call__(self, config: Any, seed: int, **prepared: Any) -> Dataset:
+        return self.load(config, seed, **prepared)
 
 
 class CopyMemorySettings(Settings, frozen=True):
@@ -61,14 +66,23 @@ SOURCES: Table[Callable[[Any, int], Dataset]] = Table(
             lambda config, seed: make_copy_memory(seed, config.delay), CopyMemorySettings, sequences=True
         ),
         "ptb": Source(lambda config, seed: load_ptb(config.steps, config.vocabulary), TextSettings, sequences=True),
-        # The user's own, at data.path: a .npz or .csv file, a folder of IDX files, a folder of text.
-        "file": Source(lambda config, seed: load_file(Path(config.path)), takes_path=True),
+        # The user's own, at data.path: a table, an .npz file, a folder of IDX files, a folder of text.
+        "table": Source(
+            lambda config, seed, prepared=None: load_table(Path(config.path), config, prepared),
+            TableSettings,
+            takes_path=True,
+            prepares=True,
+        ),
+        "file": Source(
+            lambda config, seed, prepared=None: load_file(Path(config.path), prepared), takes_path=True, prepares=True
+        ),
         "images": Source(lambda config, seed: load_mnist(Path(config.path)), takes_path=True),
         "text": Source(
-            lambda config, seed: load_text(Path(config.path), config.steps, config.vocabulary),
+            lambda config, seed, prepared=None: load_text(Path(config.path), config.steps, config.vocabulary, prepared),
             TextSettings,
             takes_path=True,
             sequences=True,
+            prepares=True,
         ),
     },
 )
@@ -78,4 +92,4 @@ def source_for(path: str, instead_of: str) -> str:
     """The source that reads the user's own data at `path`, put in the place of another source's."""
     if getattr(SOURCES[instead_of], "sequences", False):
         return "text"
-    return "images" if Path(path).is_dir() else "file"
+    return "images" if Path(path).is_dir() else "table" if is_table(path) else "file"

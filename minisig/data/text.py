@@ -13,6 +13,8 @@ import numpy as np
 
 from minisig.data.dataset import PARTS, Dataset
 from minisig.data.folder import data_folder
+from minisig.data.hashes import content_hash
+from minisig.data.prepared import WordInputs
 from minisig.data.public import PTB
 from minisig.data.raw import pieces, reading, require_file
 from minisig.data.sequences import Text, Tokens
@@ -27,17 +29,27 @@ def load_ptb(steps: int, vocabulary: int) -> Dataset:
     return load_text(data_folder(PTB), steps, vocabulary)
 
 
-def load_text(folder: Path, steps: int, vocabulary: int) -> Dataset:
-    """The texts of a folder, to be read in windows of so many steps, with at most so many different words."""
+def load_text(folder: Path, steps: int, vocabulary: int, prepared: WordInputs | None = None) -> Dataset:
+    """The texts of a folder, to be read in windows of so many steps, with at most so many different words.
+
+    The words with a number of their own are those of `prepared`, or else those of the training text.
+    """
     words = {part: _words(require_file(folder, f"{part}.txt", f"ptb.{part}.txt")) for part in PARTS}
     counts = Counter(words["train"])
     if len(counts) < 3:  # <eos> and a single word
         raise DataError(f"{folder}: the training text has only one distinct word; there is nothing to predict")
-    ids = _vocabulary(counts, vocabulary)
+    ids = {word: i for i, word in enumerate(prepared.vocabulary)} if prepared else _vocabulary(counts, vocabulary)
     train, valid, test = (_tokens(words[part], ids) for part in PARTS)
     baselines = {"uniform": float(len(ids)), "unigram": _unigram(train[1:], valid[1:], len(ids))}
     return Dataset(
-        folder.name, Text(train, steps), Text(valid, steps), Text(test, steps), classes=len(ids), baselines=baselines
+        folder.name,
+        Text(train, steps),
+        Text(valid, steps),
+        Text(test, steps),
+        classes=len(ids),
+        baselines=baselines,
+        prepared=WordInputs(list(ids)),
+        content=content_hash(str(folder)),
     )
 
 

@@ -7,6 +7,7 @@ at which the Bayes error is 0.09 %. Validation has 200 points, the test 1,000.
 import numpy as np
 
 from minisig.data.dataset import Dataset, Split
+from minisig.data.prepared import VectorInputs
 from minisig.seeds import stream
 
 DEVIATION = 0.3
@@ -22,4 +23,5 @@ def make_xor(seed: int) -> Dataset:
         x = CORNERS[corner] + DEVIATION * rng.standard_normal((n, 2))
         return Split(x.astype(np.float32), CLASSES[corner])
 
-    return Dataset(name="xor", train=sample(200), valid=sample(200), test=sample(1000), classes=2)
+    train, valid, test = sample(200), sample(200), sample(1000)
+    return Dataset(name="xor", train=train, valid=valid, test=test, classes=2, prepared=VectorInputs(2))

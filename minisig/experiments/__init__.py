@@ -7,7 +7,33 @@ identity.py     what a run is known by
 executors.py    where the runs are made: here, in processes, on a cluster
 """
 
-from minisig.experiments.configure import configure, paper_figure, settings
+from minisig.experiments.configure import (
+    base,
+    compared,
+    configure,
+    is_own,
+    known,
+    own_settings,
+    paper_figure,
+    settings,
+    suited,
+    with_init,
+)
 from minisig.experiments.table import EXPERIMENTS, PAPER_INITS, Experiment, inits_of
 
-__all__ = ["EXPERIMENTS", "PAPER_INITS", "Experiment", "configure", "inits_of", "paper_figure", "settings"]
+__all__ = [
+    "EXPERIMENTS",
+    "PAPER_INITS",
+    "Experiment",
+    "base",
+    "compared",
+    "configure",
+    "inits_of",
+    "is_own",
+    "known",
+    "own_settings",
+    "paper_figure",
+    "settings",
+    "suited",
+    "with_init",
+]

@@ -17,11 +17,12 @@ from typing import Any
 
 import msgspec
 
+from minisig.data.hashes import content_hash
 from minisig.errors import Diverged, MinisigError, OutOfMemory, UsageError, require_known, writing
-from minisig.experiments import EXPERIMENTS, configure, inits_of, paper_figure
+from minisig.experiments import EXPERIMENTS, compared, configure, inits_of, known, paper_figure
 from minisig.experiments import settings as settings_of
 from minisig.experiments.executors import OpenExecutor, completed, given_up
-from minisig.experiments.identity import content_hash, known_by
+from minisig.experiments.identity import known_by
 from minisig.experiments.results import Job, Result, load, make, store, tidy, unfinished
 from minisig.initializers import INITIALIZERS
 from minisig.jsonable import jsonable
@@ -80,20 +81,20 @@ class Comparison:
 def plan(experiment: str, rows: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> list[Job]:
     """The runs of a comparison. A row is an initialization, or one of the experiment's own such as lstm."""
     require_known("experiment", experiment, EXPERIMENTS)
-    known = EXPERIMENTS[experiment]
+    own = EXPERIMENTS[experiment]
     jobs, shared = [], _shared(experiment, settings)
     own_settings = {}
     for row in dict.fromkeys(rows):
-        require_known("init", row, [*INITIALIZERS, *known.rows])
-        own_settings[row] = known.rows.get(row, {"network.init": row})
-    has = {row: {*settings_of(configure(experiment, own))} for row, own in own_settings.items()}
-    for row, own in own_settings.items():
-        if clash := [name for name in (*own, "seed") if name in settings]:
+        require_known("init", row, [*INITIALIZERS, *own.rows])
+        own_settings[row] = own.rows.get(row, {"network.init": row})
+    has = {row: {*settings_of(configure(experiment, differs))} for row, differs in own_settings.items()}
+    for row, differs in own_settings.items():
+        if clash := [name for name in (*differs, "seed") if name in settings]:
             raise UsageError(f"{clash[0]} is what the rows of a comparison differ in; leave it out")
         foreign = set().union(*has.values()) - has[row]  # what another row has a use for and this one has not
         taken = {name: value for name, value in settings.items() if name not in foreign}
         for seed in range(seeds):
-            jobs.append(Job(row, configure(experiment, {**taken, **own, "seed": seed}), shared=shared))
+            jobs.append(Job(row, configure(experiment, {**taken, **differs, "seed": seed}), shared=shared))
     return jobs
 
 
@@ -199,7 +200,9 @@ def _outcome(job: Job, folder: Path, future: Future[Any]) -> Result | MinisigErr
 
 
 def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -> Comparison:
-    known = EXPERIMENTS[jobs[0].config.experiment]
+    summaries = [outcome.summary for outcome in outcomes.values() if isinstance(outcome, Result)]
+    row = known(jobs[0].config)
+    metric = compared(jobs[0].config, summaries[0]) if summaries else row.metric if row else "test_loss"
     rows = []
     for name in dict.fromkeys(job.row for job in jobs):
         found = [(job, outcomes[job]) for job in jobs if job.row == name]
@@ -207,14 +210,14 @@ def _table(jobs: Sequence[Job], outcomes: Mapping[Job, Result | MinisigError]) -
             Row(
                 name,
                 [outcome for _, outcome in found if isinstance(outcome, Result)],
-                known.metric,
+                metric,
                 paper_figure(name, found[0][0].config),
                 {job.config.seed: outcome for job, outcome in found if isinstance(outcome, MinisigError)},
             )
         )
     first, seeds = jobs[0], len({job.config.seed for job in jobs})
     data = first.data or first.config.data.path or ""
-    return Comparison(first.config, known.metric, seeds, rows, known_by(first.shared.encode(), data.encode()))
+    return Comparison(first.config, metric, seeds, rows, known_by(first.shared.encode(), data.encode()))
 
 
 def curves(results: Iterable[Result], name: str) -> dict[int, list[float]]:

@@ -1,14 +1,18 @@
 """Configurations of the experiments, with any setting replaced."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from minisig.data import source_for
+from minisig.data import Dataset, load, source_for
+from minisig.data.frame import is_table
+from minisig.data.hashes import content_hash
 from minisig.errors import UsageError, require_known
-from minisig.experiments.table import EXPERIMENTS, Figure
+from minisig.experiments.table import EXPERIMENTS, OWN_TABLE, Experiment, Figure, suited_to
 from minisig.models import MODELS
 from minisig.settings import dotted, nested, replaced
 from minisig.training.config import Config, checked_config
@@ -17,9 +21,13 @@ from minisig.training.config import Config, checked_config
 def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
     """The experiment's configuration with some settings replaced, named as in config.json.
 
+    A table of one's own is an experiment too: configure("iris.csv") has the settings that suit what is in the file.
+
     >>> configure("digits", {"network.hidden": [30, 30], "optimizer.learning_rate": 0.02}).network.hidden
     (30, 30)
     """
+    if is_own(experiment):
+        return suited(experiment, overrides or {})[0]
     require_known("experiment", experiment, EXPERIMENTS)
     known = EXPERIMENTS[experiment]
     given = dict(dotted(overrides or {}, Config))
@@ -32,7 +40,93 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     fields = msgspec.to_builtins(known.config) | {"experiment": experiment}
     if isinstance(path := given.get("data.path"), str) and "data.source" not in given:
         given["data.source"] = source_for(path, fields["data"]["source"])
+    if experiment == OWN_TABLE and isinstance(path, str):
+        fields["experiment"] = label(path)
     return checked_config(replaced(fields, nested(given, Config), Config))
+
+
+def known(config: Config) -> Experiment | None:
+    """The experiment that a configuration is one of: a run on a table is called after its file."""
+    if config.experiment in EXPERIMENTS:
+        return EXPERIMENTS[config.experiment]
+    return EXPERIMENTS.get(config.data.source)
+
+
+def compared(config: Config, summary: Mapping[str, Any]) -> str:
+    """The metric by which runs of this kind are compared; "" if the summary has none such."""
+    row = known(config)
+    wanted = (row.metric, *row.or_metrics) if row else ()
+    return next((name for name in wanted if name in summary), "")
+
+
+def base(config: Config) -> str:
+    """The name of that experiment, or what the configuration says."""
+    own = config.experiment not in EXPERIMENTS and config.data.source in EXPERIMENTS
+    return config.data.source if own else config.experiment
+
+
+def is_own(experiment: str) -> bool:
+    """Whether it is a file of the user's own rather than the name of an experiment."""
+    return experiment not in EXPERIMENTS and is_table(experiment)
+
+
+def label(path: str) -> str:
+    """What a run on this file is called.
+
+    >>> label("data/iris.csv"), label("My table (2).tsv.gz"), label("digits.csv")
+    ('iris', 'My_table_2', 'digits.csv')
+    """
+    name = Path(path).name
+    stem = re.sub(r"(\.(csv|tsv|tab|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
+    words = [re.sub(r"[^\w.-]+", "_", text).strip("_.-") for text in (stem, name)]
+    return next((word[:80] for word in words if word and word not in EXPERIMENTS), f"{OWN_TABLE}-{words[0][:80]}")
+
+
+def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = None) -> tuple[Config, Dataset]:
+    """The configuration and the data, loaded; where these are the user's own table, with settings that suit them.
+
+    `epochs` are passes over the training part, in the place of `iterations`.
+    """
+    own = is_own(experiment)
+    given = dict(dotted(overrides, Config))
+    if own:
+        given = {"data.path": experiment, **given}
+        experiment = OWN_TABLE
+    config = configure(experiment, given)
+    data = load(config.data, seed=config.seed)
+    if own:
+        config = configure(experiment, {**suited_to(data), **given})
+    if epochs is not None:
+        batches = data.train.batches(config.batch_size, config.seed)
+        iterations = epochs * getattr(batches, "per_epoch", 1)
+        config = configure(experiment, settings(replace(config, iterations=iterations)))
+    return config, data
+
+
+def with_init(config: Config, init: str) -> Config:
+    """The same with another initialization, whose own settings have their defaults."""
+    if init == config.network.init:
+        return config
+    return checked_config(replaced(msgspec.to_builtins(config), {"network": {"init": init}}, Config))
+
+
+def own_settings(experiment: str, overrides: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
+    """For a comparison on the user's own data: the experiment, all that it is told, and a name for what comes out.
+
+    No two files have the same name: results on one are never among those on another.
+    """
+    given = dict(dotted(overrides, Config))
+    if is_own(experiment):
+        config, _ = suited(experiment, given)
+        usual = settings(configure(OWN_TABLE, {"data.path": config.data.path}))
+        chosen = {name: value for name, value in settings(config).items() if usual.get(name, ...) != value}
+        left = {name: value for name, value in chosen.items() if name not in ("network.init", "seed") or name in given}
+        experiment, given = OWN_TABLE, {"data.path": config.data.path, **left, **given}
+        name = config.experiment
+    else:
+        name = experiment
+    path = given.get("data.path")
+    return experiment, given, f"{name}-{content_hash(str(path))[:8]}" if path else name
 
 
 def paper_figure(row: str, config: Config) -> Figure | None:

@@ -3,8 +3,7 @@
 A setting that a later version brings, with a default, is in nobody's identity: no finished run is orphaned by it.
 """
 
-from hashlib import file_digest, sha256
-from pathlib import Path
+from hashlib import sha256
 
 import msgspec
 
@@ -24,18 +23,3 @@ def identity(config: msgspec.Struct) -> bytes:
 def known_by(*parts: bytes) -> str:
     """A short hash of what identifies something."""
     return sha256(b"".join(parts)).hexdigest()[:16]
-
-
-def content_hash(path: str | None) -> str:
-    """A hash of the user's own data; none of what cannot be read here, but perhaps by a cluster's workers."""
-    if path is None:
-        return ""
-    own, content = Path(path), sha256()
-    files = [own] if own.is_file() else sorted(own.glob("*-ubyte*")) + sorted(own.glob("*.txt*"))
-    try:
-        for file in filter(Path.is_file, files):  # a pipe or a device may never end
-            with file.open("rb") as opened:
-                content.update(file_digest(opened, "sha256").digest())
-    except OSError:
-        return ""
-    return content.hexdigest() if files else ""

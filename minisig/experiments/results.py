@@ -15,12 +15,13 @@ from time import sleep
 from typing import Any
 
 from minisig.errors import CannotWrite, DataError, InUse, UsageError, writing
-from minisig.experiments import EXPERIMENTS
+from minisig.experiments import compared, known
 from minisig.experiments.identity import identity, known_by
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.config import Config
 from minisig.training.files import read_config, write_config, write_file
-from minisig.training.folder import BEST, LOCK, RunFolder
+from minisig.training.folder import LOCK, RunFolder
+from minisig.training.model_file import BEST
 from minisig.training.observers import Observers
 from minisig.training.records import (
     METRICS,
@@ -112,9 +113,9 @@ def store(job: Job, folder: Path, summary: Summary, records: Sequence[Record]) -
 
 
 def _require_metric(summary: Summary, config: Config) -> None:
-    metric = EXPERIMENTS[config.experiment].metric
-    if metric not in summary:
-        raise UsageError(f"{config.experiment} compares {metric}, which {config.data.source} does not give")
+    row = known(config)
+    if row and not compared(config, summary):
+        raise UsageError(f"{config.experiment} compares {row.metric}, which {config.data.source} does not give")
 
 
 def load(job: Job, folder: Path) -> Result:
@@ -124,9 +125,9 @@ def load(job: Job, folder: Path) -> Result:
         if read_config(path) != job.config:
             raise DataError(f"{path}: its config.json is not that of the run it is named after")
         summary, records = read_summary(path), read_records(path / METRICS)
-        if summary is None or EXPERIMENTS[job.config.experiment].metric not in summary:
+        if summary is None or not compared(job.config, summary):
             raise DataError(f"{path}: there is no summary.json with the result")
-        if not records or records[-1]["iteration"] != job.config.iterations:
+        if not records or records[-1]["iteration"] != summary.get("stopped_iteration", job.config.iterations):
             raise DataError(f"{path / METRICS}: the last iteration is not logged")
         return Result(job, summary, records)
     except DataError as error:

@@ -11,10 +11,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from minisig.data import Dataset
 from minisig.data.config import Augment, DataConfig
 from minisig.initializers import INITIALIZERS, starts
 from minisig.layers import CELLS
 from minisig.plugins import Table
+from minisig.settings import checked
 from minisig.training.config import Config, NetworkConfig, OptimizerConfig
 
 Settings = Mapping[str, Any]  # by their names in config.json
@@ -32,7 +34,8 @@ def inits_of(model: str) -> list[str]:
 @dataclass(frozen=True)
 class Experiment:
     config: Config
-    metric: str = "test_error"  # what a comparison compares, by its name in summary.json
+    metric: str = "test_error"  # what a comparison compares, by its name in summary.json …
+    or_metrics: tuple[str, ...] = ()  # … or, where the data have no such, the first of these
     seeds: int = 4
     rows: Mapping[str, Settings] = field(default_factory=dict)  # what it trains beside the initializations
     models: Mapping[str, Settings] = field(default_factory=dict)  # what else another model changes, unless it is given
@@ -84,7 +87,7 @@ PTB_GATED = {
     "gru": {"network.hidden": (193,), "network.init": "glorot"},
 }
 
-TABLE = (
+TABLE: tuple[Experiment, ...] = (
     # The quick start: eight hidden layers of sigmoids on the embedded data, learned in seconds. Clipping, warm-up and a
     # falling rate hardly touch it; they are for its deeper sisters, whose gradient is much longer, such as --hidden
     # 100x100 --learning-rate 0.01.
@@ -165,6 +168,46 @@ TABLE = (
         paper=_paper("130.1±0.4", "139.3±0.3", "139.8±0.4", "161.2±0.3", "159.2±0.4", "147.8±0.6", lstm="128.7±0.4"),
     ),
 )
+
+# The user's own table, in whose place its file is named: what suits it is found out from the data, see `suited_to`.
+OWN_TABLE = "table"
+TABLE += (
+    Experiment(
+        Config(
+            experiment=OWN_TABLE,
+            data=DataConfig(source="table"),
+            network=NetworkConfig(hidden=(50, 50)),
+            optimizer=checked(
+                {"name": "adamw", "weight_decay": 0.1, "learning_rate": 0.01, "schedule": "linear", "clip": 2.0},
+                OptimizerConfig,
+            ),
+            batch_size=32,
+            iterations=2000,
+        ),
+        or_metrics=("test_rmse",),
+    ),
+)
+
+
+EPOCHS = 200  # of a table that is neither small nor large …
+EXAMPLES = (20_000, 2_000_000)  # … but so many examples shown at least, and at most
+
+
+def suited_to(data: Dataset) -> Settings:
+    """Batch, length and patience for a table of this size; the numbers are of benchmarks/tables.py."""
+    N = len(data.train.x)
+    batch = 16 if N < 500 else 32 if N < 5_000 else 64 if N < 50_000 else 256
+    per_epoch = max(1, N // batch)
+    iterations = max(EXAMPLES[0] // batch, min(EXAMPLES[1] // batch, EPOCHS * per_epoch))
+    validate = max(per_epoch, 20)
+    return {
+        "batch_size": batch,
+        "iterations": iterations,
+        "validate_every": validate,
+        "log_every": max(1, min(validate, iterations // 200)),
+        "patience": max(iterations // 4, 5 * validate),
+    }
+
 
 # The same networks in minutes, NAME-fast: learning rate, falling to 0 after a warm-up, examples in a batch, iterations.
 # Rates, and the batch of distorted images, were chosen by the error on validation images with another seed than those

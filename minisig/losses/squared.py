@@ -20,6 +20,9 @@ class MeanSquaredError(Loss):
 
     metric_names = ("rmse", "mae", "r2")
 
+    def __init__(self, units: Any = None) -> None:
+        self.units = 1.0 if units is None else np.asarray(units, np.float64)  # (C,): of the targets, in a target's 1
+
     def checked(self, z: Array, targets: Any, backend: Backend) -> Array:
         return checked_values(z, targets, backend)
 
@@ -27,10 +30,9 @@ class MeanSquaredError(Loss):
         return backend.squared_error(z, targets)
 
     def sums(self, z: Array, targets: Array, backend: Backend, recall: slice | None) -> dict[str, Any]:
-        t, d = (rows(a).astype("float64") for a in (targets, z - targets))
+        t, d = (backend.to_host(rows(a).astype("float64")) * self.units for a in (targets, z - targets))
         found = {"squares": (d * d).sum(axis=0), "sizes": abs(d).sum(axis=0)}
-        found |= {"targets": t.sum(axis=0), "squared_targets": (t * t).sum(axis=0)}
-        return {name: backend.to_host(values) for name, values in found.items()}
+        return found | {"targets": t.sum(axis=0), "squared_targets": (t * t).sum(axis=0)}
 
     def metrics(self, sums: Sums) -> dict[str, float]:
         """Root mean squared and mean absolute error, and the share of the targets' variance that is explained.

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from minisig.errors import DataError, printable
-from minisig.experiments import EXPERIMENTS, PAPER_INITS, settings
+from minisig.experiments import PAPER_INITS, known, settings
 from minisig.report.metrics import Metrics, NothingLogged, read_metrics
 from minisig.report.tables import cropped, setting
 from minisig.training.config import Config
@@ -139,8 +139,8 @@ def _compared(config: Config) -> dict[str, Any]:
 
 
 def _row(config: Config) -> str:
-    own, known = settings(config), EXPERIMENTS.get(config.experiment)
-    for name, wanted in known.rows.items() if known else ():
+    own, experiment = settings(config), known(config)
+    for name, wanted in experiment.rows.items() if experiment else ():
         if all(own.get(field) == value for field, value in wanted.items()):
             return name
     return config.network.init
@@ -148,8 +148,8 @@ def _row(config: Config) -> str:
 
 def _order(run: Run) -> tuple[Task, int, str, int]:
     """The order of the paper's tables, then what else there is."""
-    known = EXPERIMENTS.get(run.config.experiment)
-    rows = [*PAPER_INITS, *(known.rows if known else ())]
+    experiment = known(run.config)
+    rows = [*PAPER_INITS, *(experiment.rows if experiment else ())]
     return run.task, rows.index(run.row) if run.row in rows else len(rows), run.row, run.config.seed
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.experiments import EXPERIMENTS, configure, paper_figure, settings
+from minisig.experiments import EXPERIMENTS, base, compared, configure, known, paper_figure, settings
 from minisig.experiments.compare import Row
 from minisig.experiments.results import Job, Result
 from minisig.report.charts import (
@@ -117,7 +117,8 @@ def section(
 
 def _task(run: Run) -> str:
     """The experiment, and in what its data are not those it has by itself."""
-    usual = settings(configure(run.config.experiment)) if run.config.experiment in EXPERIMENTS else {}
+    experiment = base(run.config)
+    usual = settings(configure(experiment)) if experiment in EXPERIMENTS else {}
     subjects = ("path", "source") if run.config.data.path else ("path",)  # which are told before
     changed = {f"data.{name}": value for name, value in run.data.items() if name not in subjects}
     told = [f"{name} {value}" for name, value in changed.items() if value != str(usual.get(name, value) or "")]
@@ -125,9 +126,9 @@ def _task(run: Run) -> str:
 
 
 def _metric(runs: Sequence[Run]) -> str:
-    known = EXPERIMENTS.get(runs[0].config.experiment)
-    if known:
-        return known.metric
+    experiment = known(runs[0].config)
+    if experiment:
+        return next((name for run in runs if (name := compared(run.config, run.summary or {}))), experiment.metric)
     found = (name for run in runs for name in metrics(run.summary or {}, "test") if name != "test_loss")
     return next(found, "test_loss")
 

@@ -7,6 +7,7 @@ from typing import Any
 from minisig.diagnostics.bounds import DEAD, EXPLODED
 from minisig.losses import metric
 from minisig.report.labels import split
+from minisig.report.quality import quality_text
 from minisig.report.tables import abridged, columns, network
 from minisig.training.config import Config
 from minisig.training.records import metrics
@@ -28,6 +29,7 @@ def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, repor
         "",
         *([verdict(layers, summary["init"])] if summary["model"] == "mlp" else []),
         result(summary),
+        *quality_text(summary),
         _selection(summary, config),
         f"{summary['seconds']:.1f} s, saved in {folder}{f', see {report} there' if report else ''}",
     ]
@@ -37,9 +39,11 @@ def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, repor
 def _selection(summary: Mapping[str, Any], config: Config) -> str:
     if not config.data.hold_out:
         return f"not selected: the validation part was trained on too, to iteration {summary['best_iteration']:,}"
+    early = summary.get("stopped_iteration")
+    stopped = f"; stopped at iteration {early:,}, after {config.patience:,} without a better one" if early else ""
     return (
         f"selected by validation {config.select_by} at iteration {summary['best_iteration']:,}, where the validation "
-        f"loss is {summary['valid_loss']:.4f}"
+        f"loss is {summary['valid_loss']:.4f}{stopped}"
     )
 
 

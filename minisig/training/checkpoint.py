@@ -30,6 +30,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     best_iteration: int
     best_score: dict[str, float | None] | None
     schedule: dict[str, float] = {}
+    content: str = ""  # the hash of the user's own data
     metrics_bytes: Annotated[int, msgspec.Meta(ge=0)]  # of metrics.jsonl by now; what comes later is made again
     seconds: Annotated[float, msgspec.Meta(ge=0)]
     first: Norms  # of the layers' gradients in the first and the last record so far, for the summary
@@ -40,7 +41,9 @@ def save_checkpoint(
     folder: Path, training: Training, *, metrics_bytes: int, seconds: float, first: Norms, last: Norms
 ) -> None:
     arrays, numbers = training.state()
-    position = Position(**numbers, metrics_bytes=metrics_bytes, seconds=seconds, first=first, last=last)
+    position = Position(
+        **numbers, content=training.data.content, metrics_bytes=metrics_bytes, seconds=seconds, first=first, last=last
+    )
     on_host = {name: training.net.backend.to_host(values) for name, values in arrays.items()}
     write_tensors(folder / CHECKPOINT, on_host, {"position": msgspec.json.encode(position).decode()})
 
@@ -56,6 +59,11 @@ def load_checkpoint(folder: Path, training: Training) -> Position | None:
         layers = {name for name, layer in training.net.layers.items() if layer.params}
         if not layers == position.first.keys() == position.last.keys():
             raise DataError(f"its gradient norms are not those of the layers {', '.join(sorted(layers))}")
+        if position.content and position.content != training.data.content:
+            raise DataError(
+                "the data have changed since this run began, it would go on as another: bring them back, or start a "
+                "new run"
+            )
         training.load_state(tensors, msgspec.structs.asdict(position))
     except (msgspec.MsgspecError, RecursionError, DataError) as error:
         raise DataError(f"{path}: {error}") from None

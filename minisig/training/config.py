@@ -64,6 +64,7 @@ class Config(Settings, frozen=True, kw_only=True):
     log_every: Count = 20
     validate_every: Count = 100
     checkpoint_every: Count = 1000
+    patience: Count | None = None  # iterations without a better validation after which training ends; None for never
     statistics_every: Count | None = None  # entropy, saturation and more of every layer, see diagnostics.activations
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     threads: Count | None = None  # of BLAS, on which the last bits of a product depend; None for all there are
@@ -108,7 +109,10 @@ def _from_format_1(fields: dict[str, Any]) -> dict[str, Any]:
     found = dict(fields)
     match fields.get("data"):
         case {"path": str(path), "source": str(source)} if source in SOURCES.rows:
-            found["data"] = fields["data"] | {"source": source_for(path, source)}
+            today = source_for(path, source)
+            found["data"] = fields["data"] | {
+                "source": "file" if today == "table" else today
+            }  # which read it otherwise
     for group, kind in (("data", DataConfig), ("network", NetworkConfig), ("optimizer", OptimizerConfig)):
         if isinstance(own := found.get(group), dict):
             used, old = fields_of(kind_of(kind, own, f"{group}.")), FORMAT_1[group]

@@ -16,7 +16,7 @@ from minisig import __version__
 from minisig.errors import DataError, UsageError
 from minisig.training.config import Config, decode_config
 
-FORMAT = 2  # of a run's folder; what says nothing is of format 1, which has the same files without MADE_BY
+FORMAT = 3  # of a run's folder; 2 has models without their data's preparation, 1 says nothing of itself
 MADE_BY = {"format": FORMAT, "version": __version__}  # in config.json and summary.json
 MAX_BYTES = {".json": 2**24, ".jsonl": 2**30, ".safetensors": 2**35}
 
@@ -30,7 +30,7 @@ _made_by = msgspec.json.Decoder(MadeBy)
 
 
 @contextmanager
-def _in_place_of(path: Path) -> Iterator[Path]:
+def in_place_of(path: Path) -> Iterator[Path]:
     """A name beside `path` to write to; what is there in the end is flushed to the disk and takes its place."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -49,14 +49,14 @@ def _in_place_of(path: Path) -> Iterator[Path]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    with _in_place_of(path) as temporary:
+    with in_place_of(path) as temporary:
         temporary.write_bytes(content)
 
 
 def write_tensors(path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str] | None = None) -> None:
     # safetensors writes the memory of a strided view as if it were contiguous.
     contiguous = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-    with _in_place_of(path) as temporary:
+    with in_place_of(path) as temporary:
         try:
             save_file(contiguous, temporary, metadata)
             temporary.chmod(0o644)  # as the other files are; safetensors makes its own for its user alone

@@ -3,7 +3,7 @@
     config.json             what was asked for
     metrics.jsonl           one line for every logged iteration
     checkpoint.safetensors  where the run stands, see checkpoint.py
-    best.safetensors        the parameters that validated best
+    best.safetensors        the model: the parameters that validated best and how its inputs are made, see model_file.py
     summary.json            what came out
 
 Every file but the growing metrics.jsonl appears whole or not at all. One process at a time has the folder.
@@ -21,10 +21,10 @@ from filelock import FileLock, Timeout
 from minisig.errors import DataError, InUse, UsageError, writing
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.config import Config
-from minisig.training.files import read_config, write_config, write_tensors
+from minisig.training.files import read_config, write_config
+from minisig.training.model_file import BEST, ModelInfo, write_model
 from minisig.training.records import METRICS, SUMMARY, Record, Summary, encode_record, read_summary, write_summary
 
-BEST = "best.safetensors"
 FILES = ("config.json", METRICS, CHECKPOINT, BEST, SUMMARY)
 LOCK = ".lock"
 # What a killed process was writing: our own temporary files, see files.py, and those of safetensors.
@@ -117,10 +117,10 @@ class RunFolder:
                 raise DataError(f"{path}: no line ends where the checkpoint was written, at byte {size:,}")
             file.truncate(size)
 
-    def finish(self, params: Mapping[str, np.ndarray], summary: Summary) -> None:
-        """Write the selected parameters and, last of all, the summary."""
+    def finish(self, params: Mapping[str, np.ndarray], info: ModelInfo, summary: Summary) -> None:
+        """Write the model and, last of all, the summary."""
         with writing(self.path):
-            write_tensors(self.path / BEST, params)
+            write_model(self.path / BEST, params, info)
             write_summary(self.path, summary)
 
     def summary(self) -> Summary | None:

@@ -72,7 +72,13 @@ class Training:
 
     @property
     def done(self) -> bool:
-        return self.iteration >= self.config.iterations
+        return self.iteration >= self.config.iterations or self.stopped
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing has become better for longer than the configuration is patient."""
+        patience, best = self.config.patience, self.best_iteration
+        return patience is not None and 0 < best <= self.iteration - patience
 
     def advance(self) -> Record | None:
         """The next iteration, and its record if it is one of those that have one.

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from minisig.backends import BACKENDS
-from minisig.data import load
+from minisig.data import Dataset, load
 from minisig.errors import Interrupted, UsageError, require_known, writing
 from minisig.losses import Score
 from minisig.models import build_network
@@ -22,7 +22,9 @@ from minisig.training.evaluate import evaluate
 from minisig.training.files import MADE_BY, read_config
 from minisig.training.folder import RunFolder
 from minisig.training.loop import Training
+from minisig.training.model_file import model_info
 from minisig.training.observers import Observer, Observers, observing
+from minisig.training.quality import quality
 from minisig.training.records import Summary
 
 Stop = Callable[[], int | None]  # the number of a signal that asks the run to end
@@ -35,16 +37,19 @@ def run(
     folder: RunFolder | Path | str | None = None,
     observers: Observers = (),
     stop: Stop | None = None,
+    *,
+    data: Dataset | None = None,
 ) -> Summary:
     """Train as configured, select by validation, test once, and return the summary.
 
     Everything is written to `folder`, which must not hold a run yet; without one nothing is written, and nothing ever
     is before data and network are ready. `observers` look on, see observers.py. `stop` is asked after every iteration;
-    when it gives the number of a signal, the run is saved and ends with Interrupted.
+    when it gives the number of a signal, the run is saved and ends with Interrupted. `data` are those of the
+    configuration, if they have been loaded already.
     """
     config = checked_config(config)
     with observing(observers) as watching, blas_threads(config.threads):
-        training = _prepare(config)
+        training = _prepare(config, data)
         if folder is None:
             return _train(training, None, None, watching, stop)
         folder = RunFolder.at(folder)
@@ -123,8 +128,8 @@ def _pools() -> Any:
     return ThreadpoolController()
 
 
-def _prepare(config: Config) -> Training:
-    data = load(config.data, seed=config.seed)
+def _prepare(config: Config, data: Dataset | None = None) -> Training:
+    data = data or load(config.data, seed=config.seed)
     return Training(build_network(config, data), data, config)
 
 
@@ -161,7 +166,8 @@ def _train(
             raise Interrupted(f"stopped after iteration {training.iteration:,}; {how}", signal)
     summary = _summary(training, first, last, before + perf_counter() - started)
     if folder:
-        folder.finish({name: training.net.backend.to_host(w) for name, w in training.best.items()}, summary)
+        params = {name: training.net.backend.to_host(w) for name, w in training.best.items()}
+        folder.finish(params, model_info(config, training.data, summary), summary)
     for observer in observers:
         observer.finish(summary)
     return summary
@@ -187,6 +193,9 @@ def _summary(training: Training, first: Norms, last: Norms, seconds: float) -> S
         **_metrics("valid", training.best_score),
         **_metrics("test", evaluate(net, data.test)),
         "baselines": data.baselines,
+        **({"stopped_iteration": training.iteration} if training.stopped else {}),
+        **({"data": data.content} if data.content else {}),
+        **({"quality": found} if (found := quality(net, data)) else {}),
         "layers": [
             {"name": name, "gradient_norm_first": norm, "gradient_norm_last": last[name]}
             for name, norm in first.items()

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from minisig.data.hashes import content_hash
 from minisig.experiments import EXPERIMENTS, configure
 from minisig.experiments.compare import plan
-from minisig.experiments.identity import content_hash, identity
+from minisig.experiments.identity import identity
 from minisig.experiments.results import Job
 
 

@@ -1,0 +1,283 @@
+"""How rows, images or words become what a network takes, and its outputs answers: kept with the model, it stands alone.
+
+    TableInputs     columns by name: numbers standardised, categories as one input for each
+    VectorInputs    plain numbers in a row, scaled
+    WordInputs      the words that have a number of their own
+
+All of it was found out from the training part, and is applied unchanged to whatever comes later.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from minisig.data.cells import MISSING, Numbers, numbers
+from minisig.data.scaling import Scaling, scaled_pixels
+from minisig.errors import DataError
+
+ROWS = 8192  # encoded at a time, to stay in the cache
+MAX_INPUTS = 200_000
+NOT_FINITE = "expected finite numbers"
+
+Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+Scale = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
+Name = Annotated[str, msgspec.Meta(max_length=100_000)]
+Class = int | float | str
+
+
+class Noticed:
+    """What was not as in the training data, to be told once for a whole file."""
+
+    def __init__(self) -> None:
+        self.missing: dict[str, int] = {}
+        self.odd: dict[str, dict[str, int]] = {}  # cells of a column of numbers that are none
+        self.unknown: dict[str, dict[str, int]] = {}  # categories
+
+    def count(self, where: dict[str, dict[str, int]], name: str, cells: Mapping[str, int]) -> None:
+        found = where.setdefault(name, {})
+        for cell, n in cells.items():
+            if cell in found or len(found) < 1000:
+                found[cell] = found.get(cell, 0) + n
+
+    def lines(self) -> list[str]:
+        """A sentence for every column."""
+        said = []
+        for name, cells in self.odd.items():
+            said.append(f"{name}: {_some(cells)} taken as missing, expected numbers")
+        for name, cells in self.unknown.items():
+            said.append(f"{name}: {_some(cells)} not among the training data's categories")
+        for name, n in self.missing.items():
+            said.append(f"{name}: {n:,} missing, filled as while training")
+        return said
+
+
+def _some(cells: Mapping[str, int]) -> str:
+    named = ", ".join(repr(cell[:40]) for cell in list(cells)[:3])
+    more = f" and {len(cells) - 3} others" if len(cells) > 3 else ""
+    return f"{named}{more} ({sum(cells.values()):,} cells)"
+
+
+class Numeric(msgspec.Struct, frozen=True, tag="numeric", tag_field="kind", forbid_unknown_fields=True):
+    """v ↦ (v − centre) / scale; a missing one is `fill`."""
+
+    name: Name
+    fill: Finite
+    centre: Finite
+    scale: Scale
+
+    width = 1
+
+    @classmethod
+    def of(cls, name: str, values: Numbers) -> "Numeric":
+        """What the training part's values say; at least one of them is there."""
+        known = values[~np.isnan(values)]
+        fill = float(np.median(known))
+        with np.errstate(over="ignore", invalid="ignore"):
+            filled = np.where(np.isnan(values), fill, values)
+            centre, scale = float(filled.mean()), float(filled.std())
+        if not (np.isfinite(centre) and np.isfinite(scale)):
+            raise DataError(
+                f"column {name}: values up to {abs(known).max():.3g} are too large; leave it out or scale it"
+            )
+        return cls(name, fill, centre, scale if scale > 1e-12 * abs(centre) else max(abs(centre), 1.0))
+
+    def encode(self, cells: Any, decimal: str, noticed: Noticed) -> NDArray[np.float64]:
+        values = cells
+        if not isinstance(cells, np.ndarray):
+            read = numbers(cells, decimal)
+            values = read.values
+            if read.odd:
+                noticed.count(noticed.odd, self.name, read.odd)
+        gone = ~np.isfinite(values)
+        if gone.any():
+            noticed.missing[self.name] = noticed.missing.get(self.name, 0) + int(gone.sum())
+            values = np.where(gone, self.fill, values)
+        return (values - self.centre) / self.scale
+
+
+class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kind", forbid_unknown_fields=True):
+    """An input of 0 or 1 for every category, for the rare ones together, and for a missing cell if there were any."""
+
+    name: Name
+    values: list[str]
+    other: bool = False
+    missing: bool = False
+
+    @property
+    def width(self) -> int:
+        return len(self.values) + self.other + self.missing
+
+    @property
+    def labels(self) -> list[str]:
+        return [*self.values, *["(other)"] * self.other, *["(missing)"] * self.missing]
+
+    def places(self, cells: Sequence[str], noticed: Noticed) -> NDArray[np.int64]:
+        """Which of its inputs is 1 for each cell; −1 for none."""
+        known = {value: i for i, value in enumerate(self.values)}
+        other = len(self.values) if self.other else -1
+        missing = len(self.values) + self.other if self.missing else -1
+        counts: dict[str, int] = {}
+        for cell in cells:
+            counts[cell] = counts.get(cell, 0) + 1
+        unknown, gone = {}, 0
+        for cell, n in counts.items():
+            if cell in known:
+                continue
+            if cell.lower() in MISSING:
+                known[cell] = missing
+                gone += n
+            else:
+                known[cell] = other
+                if not self.other:
+                    unknown[cell] = n
+        if unknown:
+            noticed.count(noticed.unknown, self.name, unknown)
+        if gone:
+            noticed.missing[self.name] = noticed.missing.get(self.name, 0) + gone
+        return np.fromiter(map(known.__getitem__, cells), np.int64, len(cells))
+
+
+Column = Numeric | Categorical
+
+
+class TargetColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is predicted: a class, yes or no for each of several columns, or numbers v = centre + scale · z."""
+
+    names: list[Name]
+    task: str  # classification, labels or regression
+    classes: list[Class] = []  # of labels two for each column, no and yes
+    centre: list[Finite] = []
+    scale: list[Scale] = []
+
+    @property
+    def outputs(self) -> int:
+        return len(self.classes) if self.task == "classification" else len(self.names)
+
+
+class TableInputs(msgspec.Struct, frozen=True, tag="table", forbid_unknown_fields=True):
+    """Rows of named columns."""
+
+    columns: list[Column]
+    target: TargetColumns
+    left_out: dict[str, str] = {}  # why
+    decimal: str = "."
+
+    @property
+    def inputs(self) -> int:
+        return sum(column.width for column in self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are needed."""
+        return [column.name for column in self.columns]
+
+    @property
+    def spans(self) -> dict[str, slice]:
+        """The inputs that each column has."""
+        found, start = {}, 0
+        for column in self.columns:
+            found[column.name] = slice(start, start + column.width)
+            start += column.width
+        return found
+
+    @property
+    def input_names(self) -> list[str]:
+        found = []
+        for column in self.columns:
+            found += [column.name] if isinstance(column, Numeric) else [f"{column.name}={x}" for x in column.labels]
+        return found
+
+    def encode(self, cells: Mapping[str, Any], noticed: Noticed | None = None) -> NDArray[np.float32]:
+        """x (N, inputs) of the columns by their names."""
+        noticed = noticed or Noticed()
+        coded = [
+            column.encode(cells[column.name], self.decimal, noticed)
+            if isinstance(column, Numeric)
+            else column.places(_words(cells[column.name]), noticed)
+            for column in self.columns
+        ]
+        return self.filled(coded)
+
+    def filled(self, coded: Sequence[Any]) -> NDArray[np.float32]:
+        """x from each column's numbers, or places of ones."""
+        N = len(coded[0]) if coded else 0
+        x = np.zeros((N, self.inputs), np.float32)
+        spans = list(self.spans.values())
+        for start in range(0, N, ROWS):
+            rows = slice(start, start + ROWS)
+            block = x[rows]
+            for column, span, values in zip(self.columns, spans, coded, strict=True):
+                if isinstance(column, Numeric):
+                    block[:, span.start] = values[rows]
+                else:
+                    places = values[rows]
+                    known = np.flatnonzero(places >= 0)
+                    block[known, span.start + places[known]] = 1
+        if not np.isfinite(x).all():
+            row, place = np.argwhere(~np.isfinite(x))[0]
+            raise DataError(
+                f"{self.input_names[place]}, row {row + 1:,}: too large for float32 beside the training data"
+            )
+        return x
+
+
+def _words(cells: Any) -> Sequence[str]:
+    """Cells of a column of categories as text, numbers as a person writes them."""
+    if isinstance(cells, np.ndarray):
+        return [as_word(value) for value in cells.tolist()]
+    words: Sequence[str] = cells
+    return words
+
+
+def as_word(value: Any) -> str:
+    """
+    >>> as_word(3.0), as_word(2.5), as_word(float("nan")), as_word(True), as_word(None)
+    ('3', '2.5', '', 'True', '')
+    """
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value).strip()
+
+
+class VectorInputs(msgspec.Struct, frozen=True, tag="vectors", forbid_unknown_fields=True):
+    """Numbers in a row, in their order: as they are, bytes of pixels, or (v − centre) / half."""
+
+    inputs: Annotated[int, msgspec.Meta(ge=1, le=MAX_INPUTS)]
+    pixels: bool = False
+    centre: list[Finite] = []
+    half: list[Scale] = []
+    image: tuple[int, int] | None = None
+    classes: list[int] = []
+
+    @classmethod
+    def of(cls, x: Any, image: tuple[int, int] | None = None) -> "VectorInputs":
+        """What x (N, n) needs, as it is in the file."""
+        if x.dtype == np.uint8:
+            return cls(x.shape[1], pixels=True, image=image)
+        scaling = Scaling.of(x)
+        if scaling is None:
+            return cls(x.shape[1], image=image)
+        return cls(x.shape[1], False, scaling.centre.tolist(), scaling.half.tolist(), image)
+
+    def __call__(self, x: Any) -> NDArray[np.float32]:
+        """The network's inputs for x (N, n)."""
+        if self.pixels:
+            scaled: NDArray[np.float32] = scaled_pixels(x)
+            return scaled
+        if not self.centre:
+            return np.asarray(x, np.float32)
+        return np.asarray(Scaling(np.array(self.centre), np.array(self.half))(x), np.float32)
+
+
+class WordInputs(msgspec.Struct, frozen=True, tag="words", forbid_unknown_fields=True):
+    """The words with a number of their own, which is their place."""
+
+    vocabulary: list[str]
+
+
+Prepared = TableInputs | VectorInputs | WordInputs

@@ -1,0 +1,296 @@
+"""A model from its file: what comes in raw goes out as answers, in the words and units of the training data."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from minisig.data.cells import is_missing
+from minisig.data.dataset import CHUNK
+from minisig.data.prepared import Class, Noticed, TableInputs, VectorInputs, as_word
+from minisig.diagnostics.confusion import confused, per_class
+from minisig.errors import DataError, UsageError
+from minisig.network import Network
+from minisig.trained.rows import as_columns
+from minisig.training.config import Config
+from minisig.training.model_file import BEST, ModelInfo, model_config, network_of, read_model
+
+
+class Unseen(UserWarning):
+    """Rows hold what the training data did not: other categories, or text for numbers."""
+
+
+class Model:
+    """A trained network with the preparation of its inputs and the meaning of its outputs.
+
+    >>> import minisig as ms
+    >>> from pathlib import Path; from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "fruit.csv"
+    ...     lines = [f"{'red' if i % 2 else 'green'},{i},{'apple' if i % 2 else 'pear'}\\n" for i in range(60)]
+    ...     _ = table.write_text("colour,weight,fruit\\n" + "".join(lines))
+    ...     summary = ms.run(ms.configure(str(table)), Path(folder) / "run")
+    ...     model = ms.load(Path(folder) / "run")
+    >>> model.columns, model.classes
+    (['colour', 'weight'], ['apple', 'pear'])
+    >>> list(model.predict([{"weight": 7, "colour": "red"}, {"weight": 8, "colour": "green"}]))
+    ['apple', 'pear']
+    >>> model.predict_proba([["red", 7]]).shape
+    (1, 2)
+    """
+
+    def __init__(self, net: Network, info: ModelInfo, config: Config) -> None:
+        self.net, self.info, self.config = net, info, config
+        self.prepared = info.prepared
+        self.summary: Mapping[str, Any] = info.summary
+
+    def __str__(self) -> str:
+        return f"{self.info.name}: {self.task}\n{self.net}"
+
+    @property
+    def task(self) -> str:
+        """What it does: classification, labels (yes or no for each of several), regression, or sequences."""
+        if self.info.sequences:
+            return "sequences"
+        if isinstance(self.prepared, TableInputs):
+            return self.prepared.target.task
+        return {"softmax-cross-entropy": "classification", "sigmoid-cross-entropy": "labels"}.get(
+            self.info.loss, "regression"
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it needs, by their names in the training data."""
+        if isinstance(self.prepared, TableInputs):
+            return self.prepared.names
+        return [f"x{i}" for i in range(self.info.inputs)]
+
+    @property
+    def classes(self) -> list[Class] | None:
+        """The classes in the order of predict_proba's columns; None of a regression."""
+        if self.task not in ("classification", "labels"):
+            return None
+        if isinstance(self.prepared, TableInputs):
+            return self.prepared.target.classes
+        own = self.prepared.classes if isinstance(self.prepared, VectorInputs) else []
+        return [*own] or [*range(self.info.outputs)]
+
+    @property
+    def targets(self) -> list[str]:
+        """The columns that it predicts."""
+        return self.prepared.target.names if isinstance(self.prepared, TableInputs) else ["label"]
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """The answer for every row: a class (N,), numbers in the target's own units, (N,) or (N, C) of several targets.
+
+        `rows` are a frame of pandas or polars, a dict of columns, a list of dicts, or an array or a list of lists with
+        the columns of `columns` in that order; in raw units, with names of categories.
+        """
+        return self.answers(self.logits(self.inputs(rows)))
+
+    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
+        """The probability of every class (N, C), in the order of `classes`; of labels that of the second of a pair."""
+        return self.probabilities(self.logits(self.inputs(rows)))
+
+    def inputs(self, rows: Any, noticed: Noticed | None = None) -> NDArray[np.float32]:
+        """The network's inputs x (N, n) for rows as `predict` takes them."""
+        told = noticed or Noticed()
+        x = self.encode(as_columns(rows, self.columns), told)
+        if noticed is None and (told.odd or told.unknown):
+            warn("; ".join(told.lines()), Unseen, stacklevel=3)
+        return x
+
+    def encode(self, columns: Mapping[str, Any], noticed: Noticed) -> NDArray[np.float32]:
+        """The same for cells by their columns' names."""
+        self.require_rows()
+        if isinstance(self.prepared, TableInputs):
+            self._require_columns(columns)
+            return self.prepared.encode(columns, noticed)
+        return self._vectors(columns)
+
+    def logits(self, x: NDArray[np.float32]) -> NDArray[Any]:
+        """(N, outputs), some rows at a time."""
+        backend = self.net.backend
+        parts = [backend.to_host(self.net.forward(x[start : start + CHUNK])) for start in range(0, len(x), CHUNK)]
+        return np.concatenate(parts) if parts else np.empty((0, self.info.outputs))
+
+    def answers(self, z: NDArray[Any]) -> Any:
+        """What logits z (N, outputs) say."""
+        classes = self.classes
+        if self.task == "classification":
+            return _array(classes or [])[z.argmax(axis=1)]
+        if self.task == "labels" and isinstance(self.prepared, TableInputs):
+            pairs = [_array(list(classes or [])[2 * i : 2 * i + 2]) for i in range(z.shape[1])]
+            return np.stack([pair[(z[:, i] > 0).astype(int)] for i, pair in enumerate(pairs)], axis=1)
+        if self.task == "labels":
+            return (z > 0).astype(np.int64)
+        values = z.astype(np.float64)
+        if isinstance(self.prepared, TableInputs):
+            values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def probabilities(self, z: NDArray[Any]) -> NDArray[np.float64]:
+        if self.task == "regression":
+            raise UsageError(f"the model predicts numbers ({', '.join(self.targets)}): there are no probabilities")
+        z = z.astype(np.float64)
+        found: NDArray[np.float64] = softmax(z, axis=1) if self.task == "classification" else expit(z)
+        return found
+
+    def test(self, rows: Any, truth: Any = None) -> dict[str, Any]:
+        """How good it is on rows with known answers: in the rows' own target column, or in `truth` (N,) or (N, C).
+
+        The metrics by the names of summary.json; of a classification the confusion matrix, [true class][answer], and
+        precision and recall of every class as well.
+        """
+        columns = dict(as_columns(rows, self.columns if truth is not None else [*self.columns, *self.targets]))
+        if truth is not None:
+            for name, cells in zip(self.targets, np.asarray(truth).reshape(len(truth), -1).T, strict=True):
+                columns[name] = cells.tolist()
+        tested = self.tested([columns])
+        tested.pop("notes")
+        return tested
+
+    def tested(self, pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """The same for a file in pieces; what was noticed in it stands under "notes"."""
+        self.require_rows()
+        sums: dict[str, Any] = {}
+        counts = np.zeros((self.info.outputs, self.info.outputs), np.int64)
+        noticed, left_out, unknown, rows = Noticed(), 0, dict[str, int](), 0
+        for columns in pieces:
+            known, y = self._truth(columns, unknown)
+            left_out += int((~known).sum())
+            if not known.any():
+                continue
+            keep = np.flatnonzero(known)
+            x = self.encode({name: _taken(cells, keep) for name, cells in columns.items()}, noticed)
+            for start in range(0, len(x), CHUNK):
+                part = slice(start, start + CHUNK)
+                z, targets = self.net.forward(x[part]), y[part]
+                for name, value in self.net.loss.tally(z, targets, self.net.backend).items():
+                    sums[name] = sums.get(name, 0) + value
+                if self.task == "classification":
+                    counts += confused(targets, self.net.backend.to_host(z).argmax(axis=1), len(counts))
+            rows += len(x)
+        if not rows:
+            raise DataError(f"no row has a known {', '.join(self.targets)}: there is nothing to test on")
+        notes = noticed.lines()
+        if unknown:
+            some = ", ".join(repr(word[:40]) for word in list(unknown)[:3])
+            notes.append(
+                f"{sum(unknown.values()):,} rows of classes that the model does not know ({some}) are left out"
+            )
+        if left_out > sum(unknown.values()):
+            notes.append(f"{left_out - sum(unknown.values()):,} rows without a {', '.join(self.targets)} are left out")
+        found: dict[str, Any] = {f"test_{name}": value for name, value in self.net.loss.score(sums).items()} | {
+            "rows": rows
+        }
+        if self.task == "classification":
+            found["guessing"] = 100 * (1 - float(counts.sum(axis=1).max()) / rows)
+            found["classes"] = self.classes
+            found["confusion"] = counts.tolist()
+            found["per_class"] = per_class(counts, self.classes or [])
+        return found | {"notes": notes}
+
+    def require_rows(self) -> None:
+        if self.task == "sequences":
+            raise UsageError(f"{self.info.name} is a model of sequences: it does not predict from the rows of a table")
+
+    def _require_columns(self, columns: Mapping[str, Any]) -> None:
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            have = ", ".join(map(repr, list(columns)[:12])) + (" …" if len(columns) > 12 else "")
+            raise DataError(f"no column {named}, which the model needs; there are {have or 'none'}")
+
+    def _vectors(self, columns: Mapping[str, Any]) -> NDArray[np.float32]:
+        n = self.info.inputs
+        cells = list(columns.values())[:n]
+        if len(columns) not in (n, n + 1):
+            raise DataError(f"expected {n} columns of numbers, in the order of the training data, got {len(columns)}")
+        x = np.stack([_numbers(one, name) for one, name in zip(cells, columns, strict=False)], axis=1)
+        if not np.isfinite(x).all():
+            row, column = np.argwhere(~np.isfinite(x))[0]
+            raise DataError(f"row {row + 1:,}, column {column + 1:,}: expected a number, there is none")
+        return self.prepared(x) if isinstance(self.prepared, VectorInputs) else x.astype(np.float32)
+
+    def _truth(self, columns: Mapping[str, Any], unknown: dict[str, int]) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+        """Which rows have a known answer, and it as the loss takes it."""
+        names = self.targets
+        if not isinstance(self.prepared, TableInputs):
+            names = [list(columns)[-1]]
+        elif absent := [name for name in names if name not in columns]:
+            raise DataError(f"no column {absent[0]!r}, the answers to test by; `minisig predict` needs none")
+        found = []
+        for i, name in enumerate(names):
+            if self.task == "regression":
+                values = _numbers(columns[name], name)
+                if isinstance(self.prepared, TableInputs):
+                    values = (values - self.prepared.target.centre[i]) / self.prepared.target.scale[i]
+                found.append(values)
+                continue
+            classes = list(self.classes or [])[2 * i : 2 * i + 2] if self.task == "labels" else self.classes or []
+            number = {as_word(label): place for place, label in enumerate(classes)}
+            words = [as_word(cell) if not isinstance(cell, str) else cell.strip() for cell in columns[name]]
+            for word in words:
+                if word not in number and not is_missing(word):
+                    word = _plain(word)
+                    if word not in number:
+                        unknown[word] = unknown.get(word, 0) + 1
+            found.append(np.array([number.get(word, number.get(_plain(word), -1)) for word in words], np.float64))
+            found[-1][found[-1] < 0] = np.nan
+        y = np.stack(found, axis=1)
+        known: NDArray[np.bool_] = np.isfinite(y).all(axis=1)
+        y = y[known]
+        return known, y[:, 0].astype(np.int64) if self.task == "classification" else y
+
+
+def _plain(word: str) -> str:
+    """A number without the zeros behind its point."""
+    try:
+        return as_word(float(word))
+    except ValueError:
+        return word
+
+
+def _array(classes: list[Class]) -> NDArray[Any]:
+    """Classes as numbers if all of them are, else as they are."""
+    kinds = {type(label) for label in classes}
+    return np.array(classes, dtype=None if kinds <= {int, float} else object)
+
+
+def _numbers(cells: Any, name: str) -> NDArray[np.float64]:
+    if isinstance(cells, np.ndarray):
+        return cells.astype(np.float64)
+    from minisig.data.cells import numbers
+
+    words = [as_word(cell) if not isinstance(cell, str) else cell for cell in cells]
+    read = numbers(words)
+    if read.odd:
+        raise DataError(f"column {name!r}: expected numbers, got {next(iter(read.odd))[:40]!r}")
+    return read.values
+
+
+def _taken(cells: Any, rows: NDArray[np.int64]) -> Any:
+    return cells[rows] if isinstance(cells, np.ndarray) else [cells[row] for row in rows.tolist()]
+
+
+def load(path: Path | str, backend: str | None = None) -> Model:
+    """The model in a run's folder or in its best.safetensors, which is all that is needed of it."""
+    path = Path(path)
+    file = path / BEST if path.is_dir() else path
+    if not file.exists():
+        where = "is not finished, or part of a comparison, which keeps no models" if path.is_dir() else "no such file"
+        raise DataError(f"{path}: {where}: expected a run's folder or its {BEST}")
+    if file.suffix != ".safetensors":
+        raise UsageError(f"{path}: expected a run's folder or its {BEST}, a .safetensors file")
+    info, params = read_model(file)
+    if info is None:
+        raise DataError(
+            f"{file}: holds parameters alone, as minisig before 0.2 wrote them, and not how its inputs are made: train "
+            f"it again, or see ms.restore"
+        )
+    return Model(network_of(info, params, file, backend), info, model_config(info, file))

@@ -1,0 +1,164 @@
+"""best.safetensors: the selected parameters, and in its metadata all that makes a model of them.
+
+The metadata's entry "minisig" is a `ModelInfo` as JSON: the configuration, how rows, images or words become inputs,
+what the outputs stand for, what came out, and the hash of the data. Whoever has this one file has the model; nothing in
+it is code, and no size in it is believed before the arrays bear it out.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from minisig import __version__
+from minisig.data import Dataset, Split
+from minisig.data.prepared import Categorical, Prepared, TableInputs, VectorInputs, WordInputs
+from minisig.data.sequences import Text
+from minisig.diagnostics.finite import first_not_finite
+from minisig.errors import DataError, MinisigError, UsageError
+from minisig.jsonable import jsonable
+from minisig.models import MLP, MODELS, Recurrent, build_network
+from minisig.network import Network
+from minisig.settings import replaced
+from minisig.training.config import Config, checked_config
+from minisig.training.files import FORMAT, read_tensors, write_tensors
+
+BEST = "best.safetensors"
+KEY = "minisig"
+STAND_IN_ROWS = 64
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=10**8)]
+
+
+class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of a model beside its parameters."""
+
+    format: Annotated[int, msgspec.Meta(ge=1)]
+    version: Annotated[str, msgspec.Meta(max_length=40)]
+    config: dict[str, Any]  # without the folders on the way to the data
+    name: str  # of the data
+    inputs: Size  # of vectors, or different tokens
+    outputs: Size
+    loss: str
+    sequences: bool = False
+    units: list[float] | None = None
+    prepared: Prepared | None = None
+    content: str = ""  # the hash of the user's own data
+    summary: dict[str, Any] = {}
+
+
+_decoder = msgspec.json.Decoder(ModelInfo)
+
+
+def model_info(config: Config, data: Dataset, summary: Mapping[str, Any]) -> ModelInfo:
+    sequences = not isinstance(data.train, Split)
+    if config.data.path:
+        config = replace(config, data=replace(config.data, path=Path(config.data.path).name))
+    return ModelInfo(
+        format=FORMAT,
+        version=__version__,
+        config=msgspec.to_builtins(config),
+        name=data.name,
+        inputs=data.classes if sequences else data.train.x.shape[1],
+        outputs=data.classes,
+        loss=data.loss,
+        sequences=sequences,
+        units=None if data.units is None else data.units.tolist(),
+        prepared=data.prepared,
+        content=data.content,
+        summary=jsonable(dict(summary)),
+    )
+
+
+def write_model(path: Path, params: Mapping[str, np.ndarray], info: ModelInfo) -> None:
+    write_tensors(path, params, {KEY: msgspec.json.encode(info).decode()})
+
+
+def read_model(path: Path) -> tuple[ModelInfo | None, dict[str, Any]]:
+    """What a model file says, and its parameters; no more than these if it is of a minisig before 0.2."""
+    params, metadata = read_tensors(path)
+    if KEY not in metadata:
+        return None, params
+    try:
+        info = _decoder.decode(metadata[KEY])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: {error}") from None
+    if info.format > FORMAT:
+        raise DataError(
+            f"{path}: made by minisig {info.version[:20]}, format {info.format}, this minisig reads up to {FORMAT}: "
+            f"update minisig"
+        )
+    return info, params
+
+
+def model_config(info: ModelInfo, path: Path) -> Config:
+    try:
+        return checked_config(info.config)
+    except (UsageError, MinisigError) as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def network_of(info: ModelInfo, params: Mapping[str, Any], path: Path, backend: str | None = None) -> Network:
+    """The network that the file holds, without the data it was trained on."""
+    config = model_config(info, path)
+    if backend:
+        config = replace(config, backend=backend)
+    try:
+        _require_sizes(info, config, params)
+        model = MODELS[config.network.model]
+        if isinstance(model, MLP | Recurrent):  # whose parameters need not be drawn with care to be replaced
+            config = checked_config(replaced(msgspec.to_builtins(config), {"network": {"init": "glorot"}}, Config))
+        net = build_network(config, _stand_in(info, config.batch_size))
+        net.load({name: np.asarray(values) for name, values in params.items()})
+    except (MinisigError, ValueError) as error:
+        raise DataError(f"{path}: {error}") from None
+    if where := first_not_finite(net):
+        raise DataError(f"{path}: {where} has entries that are not finite")
+    net.account = None
+    return net
+
+
+def _require_sizes(info: ModelInfo, config: Config, params: Mapping[str, Any]) -> None:
+    """Refuse sizes that the arrays do not bear out, before memory is taken for them."""
+    if isinstance(MODELS[config.network.model], MLP | Recurrent):
+        largest = max((array.size for array in params.values()), default=0)
+        sizes = [info.inputs, *config.network.hidden, info.outputs]
+        products = [a * b for a, b in pairwise(sizes)]
+        if info.sequences:
+            products += [H * H for H in config.network.hidden]
+        if max(products) > largest or len(sizes) > len(params) + 2:
+            raise DataError(f"its arrays are not those of a network {' → '.join(map(str, sizes[:8]))}: it is damaged")
+    match info.prepared:
+        case TableInputs() as table:
+            fits = table.inputs == info.inputs and table.target.outputs == info.outputs
+            fits &= not any(isinstance(c, Categorical) and not c.width for c in table.columns) and bool(table.columns)
+            if table.target.task == "regression":
+                fits &= len(table.target.centre) == len(table.target.scale) == info.outputs
+            fits &= len(set(table.names)) == len(table.names)
+        case VectorInputs() as vectors:
+            fits = vectors.inputs == info.inputs and len(vectors.centre) == len(vectors.half)
+            fits &= len(vectors.centre) in (0, info.inputs) and len(vectors.classes) in (0, info.outputs)
+            fits &= vectors.image is None or vectors.image[0] * vectors.image[1] == info.inputs
+        case WordInputs() as words:
+            fits = len(words.vocabulary) == len(set(words.vocabulary)) == info.outputs == info.inputs
+        case _:
+            fits = True
+    if not fits or (info.units is not None and len(info.units) != info.outputs):
+        raise DataError("what it says of inputs and outputs does not fit together: it is damaged")
+
+
+def _stand_in(info: ModelInfo, batch_size: int) -> Dataset:
+    """Data of the same form."""
+    rng = np.random.default_rng(0)
+    if info.sequences:
+        part: Any = Text(np.arange(2 * batch_size + info.inputs) % info.inputs, steps=2)
+    else:
+        x = rng.uniform(-1, 1, (STAND_IN_ROWS, info.inputs)).astype(np.float32)
+        labels = np.arange(STAND_IN_ROWS) % info.outputs
+        part = Split(x, labels if info.loss == "softmax-cross-entropy" else np.zeros((STAND_IN_ROWS, info.outputs)))
+    units = None if info.units is None else np.array(info.units)
+    return Dataset(info.name, part, part, part, info.outputs, loss=info.loss, units=units)
