@@ -95,7 +95,8 @@ class Numeric(msgspec.Struct, frozen=True, tag="numeric", tag_field="kind", forb
         if gone.any():
             noticed.missing[self.name] = noticed.missing.get(self.name, 0) + int(gone.sum())
             values = np.where(gone, self.fill, values)
-        return (values - self.centre) / self.scale
+        standardised: NDArray[np.float64] = (values - self.centre) / self.scale
+        return standardised
 
 
 class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kind", forbid_unknown_fields=True):

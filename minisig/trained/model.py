@@ -109,7 +109,8 @@ class Model:
         self.require_rows()
         if isinstance(self.prepared, TableInputs):
             self._require_columns(columns)
-            return self.prepared.encode(columns, noticed)
+            x: NDArray[np.float32] = self.prepared.encode(columns, noticed)
+            return x
         return self._vectors(columns)
 
     def logits(self, x: NDArray[np.float32]) -> NDArray[Any]:
@@ -243,9 +244,8 @@ class Model:
             found.append(np.array([number.get(word, number.get(_plain(word), -1)) for word in words], np.float64))
             found[-1][found[-1] < 0] = np.nan
         y = np.stack(found, axis=1)
-        known: NDArray[np.bool_] = np.isfinite(y).all(axis=1)
-        y = y[known]
-        return known, y[:, 0].astype(np.int64) if self.task == "classification" else y
+        known: NDArray[np.bool_] = ~np.isnan(y).any(axis=1)
+        return known, y[known, 0].astype(np.int64) if self.task == "classification" else y[known]
 
 
 def _plain(word: str) -> str:
