@@ -12,16 +12,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minisig as ms
 from minisig.bridges.sklearn import SigmoidClassifier
 from minisig.data import load_file
-
-
-@parametrize_with_checks([SigmoidClassifier()])
-def test_scikit_learns_own_checks_pass(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
