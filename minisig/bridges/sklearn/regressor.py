@@ -111,12 +111,16 @@ class SigmoidRegressor(RegressorMixin, SigmoidEstimator):  # type: ignore[misc]
         return X, y.astype(np.float64, copy=False)
 
     def _learn(self, y: Array, weights: Array | None) -> None:
-        self._columns = y.shape[1:]
-        y = y.reshape(len(y), -1)
-        self.target_mean_ = np.average(y, axis=0, weights=weights)
-        std = np.sqrt(np.average((y - self.target_mean_) ** 2, axis=0, weights=weights))
-        varied = np.ptp(y if weights is None else y[weights > 0], axis=0) > 0  # of a constant 0.1 std may be 1e-17
-        self.target_std_ = np.where(varied, std, 1.0)
+        if weights is not None:
+            y, weights = y[weights > 0], weights[weights > 0]
+        self._columns, y = y.shape[1:], y.reshape(len(y), -1)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused below
+            mean, spread = np.average(y, axis=0, weights=weights), np.ptp(y, axis=0)
+            unit = np.where(spread > 0, spread, 1.0)  # in which squares neither overflow nor vanish
+            std = unit * np.sqrt(np.average(((y - mean) / unit) ** 2, axis=0, weights=weights))
+        if not np.isfinite(std).all():
+            raise ValueError("y: the numbers are too large for a mean and a standard deviation: divide them")
+        self.target_mean_, self.target_std_ = mean, np.where(spread > 0, std, 1.0)  # of a constant 0.1 std may be 1e-17
 
     def _targets(self, y: Array) -> Array:
         """Standardised, (N, C)."""

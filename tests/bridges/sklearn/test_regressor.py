@@ -78,10 +78,20 @@ def test_constant_targets_are_predicted(surface):
     np.testing.assert_allclose(regressor.predict(x)[:, 0], 0.1, atol=0.2)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e155, 1e300])
+def test_targets_may_be_of_any_size(surface, size):
+    x, y = surface
+    plain, other = (SigmoidRegressor([20], max_iter=3, random_state=0).fit(x, t) for t in (y, y * size))
+    np.testing.assert_allclose(other.predict(x) / size, plain.predict(x), rtol=1e-7)
+    with pytest.raises(ValueError, match="y: the numbers are too large"):
+        SigmoidRegressor().fit(x, np.where(y > 0, 1.7e308, 0))
+
+
 def test_targets_are_standardised_with_their_weights(surface):
     x, y = surface
     targets, weights = np.column_stack([y, y**2]), np.random.default_rng(1).integers(0, 4, 400)
     targets[:, 1][weights > 0] = 5.0  # constant where it counts
+    targets[:, 1][weights == 0] = 1e300
     regressor = SigmoidRegressor([20], max_iter=1).fit(x, targets, sample_weight=weights)
     mean = np.average(y, weights=weights)
     np.testing.assert_allclose(regressor.target_mean_, [mean, 5.0], rtol=1e-12)
@@ -91,10 +101,11 @@ def test_targets_are_standardised_with_their_weights(surface):
 def test_partial_fit_goes_on_with_the_first_targets_units(surface):
     x, y = surface
     regressor = SigmoidRegressor([20], learning_rate=0.1, random_state=0).partial_fit(x[:200], y[:200])
-    assert (regressor.target_mean_, regressor.target_std_) == (y[:200].mean(), y[:200].std())
+    first = regressor.target_mean_, regressor.target_std_
+    assert first == (pytest.approx(y[:200].mean()), pytest.approx(y[:200].std()))
     for _ in range(60):
         regressor.partial_fit(x[200:], y[200:])
-    assert (regressor.target_mean_, regressor.target_std_) == (y[:200].mean(), y[:200].std())
+    assert (regressor.target_mean_, regressor.target_std_) == first
     assert regressor.n_iter_ == len(regressor.loss_curve_) == 61
     assert regressor.score(x, y) > 0.9
     regressor.partial_fit(x[:1], y[:1])
