@@ -106,7 +106,7 @@ class SigmoidRegressor(RegressorMixin, SigmoidEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, y: Any, *, first: bool) -> tuple[Array, Array]:
         least = 2 if first else 1  # of one example there are no statistics
-        checks = {"dtype": FLOATS, "ensure_min_samples": least, "multi_output": True, "y_numeric": True}
+        checks = {"dtype": FLOATS, "ensure_min_samples": least, "multi_output": True}
         X, y = validate_data(self, X, y, reset=first, **checks)
         return X, y.astype(np.float64, copy=False)
 

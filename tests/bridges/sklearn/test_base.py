@@ -88,9 +88,11 @@ def test_the_loss_of_a_pass_is_the_weighted_mean(kind, batch_size, x):
 @both
 def test_with_weights_and_alpha_the_first_partial_fit_is_a_fit_of_one_pass(kind, x):
     y, options = targets(kind, x), {"alpha": 0.5, "batch_size": N, "max_iter": 1, "random_state": 0}
-    fitted = kind(**options).fit(x, y, weights())
+    x[0], some = 1000.0, np.where(np.arange(N) == 0, 0.0, weights())
+    fitted = kind(**options).fit(x, y, some)
     first = {"classes": np.unique(y)} if kind is SigmoidClassifier else {}
-    begun = kind(**options).partial_fit(x, y, sample_weight=weights(), **first)
+    begun = kind(**options).partial_fit(x, y, sample_weight=some, **first)
+    assert begun._scaling is None  # the outlier is of weight 0
     np.testing.assert_array_equal(outputs(begun, x), outputs(fitted, x))
 
 
@@ -252,7 +254,7 @@ def test_a_warm_start_holds_out_the_same_examples(kind, random_state, x):
     y = targets(kind, x)
     options = {"early_stopping": True, "warm_start": True, "validation_fraction": 0.3, "random_state": random_state}
     estimator = kind(max_iter=3, **options).fit(x, y)
-    estimator.set_params(learning_rate=1e-12).fit(x, y)
+    estimator.set_params(learning_rate=1e-12).fit(x, y).fit(x, y)
     best = min(estimator.validation_losses_[:3])
     np.testing.assert_allclose(estimator.validation_losses_[3:], best, rtol=1e-8)
 

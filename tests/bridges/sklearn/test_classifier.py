@@ -126,6 +126,14 @@ def test_partial_fit_goes_on_where_it_was(digits):
     assert classifier.n_iter_ == 21
 
 
+def test_a_class_may_come_after_the_first_partial_fit(digits):
+    x, y = digits.train.x[:500], digits.train.y[:500]
+    classifier = SigmoidClassifier([50], random_state=0).partial_fit(x[y < 5], y[y < 5], classes=np.arange(10))
+    for _ in range(20):
+        classifier.partial_fit(x, y)
+    assert set(classifier.predict(x)) == set(range(10))
+
+
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
 def test_passes_one_by_one_are_a_fit(digits, optimizer):
     """With all examples in one batch only its order differs; what the optimizer remembers must not get lost."""
