@@ -190,9 +190,10 @@ def mlp(
 ) -> Network:
     """A multilayer perceptron sizes[0] → … → sizes[-1] under a loss, a name in LOSSES or one of your own.
 
-    x (N, sizes[0]) are training inputs from which the initialization takes means and variances; without them it
-    assumes 0 and 1. `activation` is a name in ACTIVATIONS or one of your own. Dropout, if any, acts on the hidden
-    activations. `dtype` is for a backend that is asked for by its name; one that you have made has its own.
+    x (N, sizes[0]) are training inputs from which the initialization takes means and variances, or what was measured
+    of them, `Inputs`; without them it assumes 0 and 1. `activation` is a name in ACTIVATIONS or one of your own.
+    Dropout, if any, acts on the hidden activations. `dtype` is for a backend that is asked for by its name; one that
+    you have made has its own.
 
     >>> net = mlp([64, 100, 100, 10], init="random+ep", rng=0)
     >>> sum(w.size for w in net.params.values())
@@ -201,7 +202,7 @@ def mlp(
     f = get_activation(activation)
     kind = (activation if isinstance(activation, str) else f.name).replace("-", "_")
     backend = get_backend(backend, dtype) if isinstance(backend, str) else backend
-    inputs = None if x is None else Inputs.measured(x)
+    inputs = x if x is None or isinstance(x, Inputs) else Inputs.measured(x)
     weights, account = initialize(init, sizes, np.random.default_rng(rng), inputs, f, **settings)
     layers: list[tuple[str, Layer]] = []
     for i, (W, b) in enumerate(weights):

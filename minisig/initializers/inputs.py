@@ -45,8 +45,8 @@ class Inputs:
     table: Matrix | None = None  # (V, n): the rows of an embedding, where the inputs are some of them
 
     @classmethod
-    def measured(cls, x: NDArray[np.floating]) -> "Inputs":
-        """From data x (N, n)."""
+    def measured(cls, x: NDArray[np.floating], weights: Matrix | None = None) -> "Inputs":
+        """From data x (N, n); with weights (N,), above 0, a row counts as often in mean and variance as its says."""
         try:
             x = np.asarray(x)
             x = x if x.dtype.kind in "fiub" else x.astype(np.float64)
@@ -57,17 +57,20 @@ class Inputs:
                 f"expected data x (N, n), a row for each example, got shape {x.shape}; reshape images to rows"
             )
         with np.errstate(all="ignore"):  # what is not finite is named below
-            mean = x.mean(axis=0, dtype=np.float64)
+            mean = x.mean(axis=0, dtype=np.float64) if weights is None else np.average(x, axis=0, weights=weights)
             variance = np.zeros_like(mean)
             for start in range(0, len(x), SAMPLE):  # in pieces: a float64 copy of all of MNIST takes 300 MB
-                variance += ((x[start : start + SAMPLE] - mean) ** 2).sum(axis=0)
+                some = slice(start, start + SAMPLE)
+                squares = (x[some] - mean) ** 2
+                variance += squares.sum(axis=0) if weights is None else weights[some] @ squares
         if (wrong := np.flatnonzero(~np.isfinite(variance))).size:
             more = f" and {wrong.size - 1} more" if wrong.size > 1 else ""
             raise UsageError(
                 f"the data hold NaN, infinity or numbers too large in column {wrong[0]}{more}: remove or replace them"
             )
         variance[(x == x[0]).all(axis=0)] = 0.0  # exactly: of a constant 0.1 the mean is off by rounding
-        return cls(mean, variance / len(x), np.asarray(x[:SAMPLE], dtype=np.float64))
+        count = len(x) if weights is None else weights.sum()
+        return cls(mean, variance / count, np.asarray(x[:SAMPLE], dtype=np.float64))
 
     @classmethod
     def standard(cls, n: int) -> "Inputs":

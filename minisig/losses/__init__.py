@@ -4,6 +4,8 @@
     sigmoid-cross-entropy       sigmoid.py      C answers yes or no, each by itself: error
     mean-squared-error          squared.py      C numbers: rmse, mae, r2
 
+    Weighted                    weighted.py     another one, to which every example adds as much as its weight says
+
 base.py says what a loss is, metrics.py which end of its metrics is the better one.
 """
 
@@ -13,6 +15,7 @@ from minisig.losses.sigmoid import SigmoidCrossEntropy
 from minisig.losses.softmax import SoftmaxCrossEntropy
 from minisig.losses.squared import MeanSquaredError
 from minisig.losses.table import LOSSES
+from minisig.losses.weighted import Weighted, WeightedTargets
 
 __all__ = [
     "LOSSES",
@@ -22,5 +25,7 @@ __all__ = [
     "Score",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
+    "Weighted",
+    "WeightedTargets",
     "metric",
 ]

@@ -12,16 +12,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minisig as ms
 from minisig.bridges.sklearn import SigmoidClassifier
 from minisig.data import load_file
-
-
-@parametrize_with_checks([SigmoidClassifier()])
-def test_scikit_learns_own_checks_pass(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +124,14 @@ def test_partial_fit_goes_on_where_it_was(digits):
         with pytest.raises(ValueError, match=r"classes: .* those of the first call, \[0 1 2 3 4 5 6 7 8 9\]; got"):
             classifier.partial_fit(x, y, classes=other)
     assert classifier.n_iter_ == 21
+
+
+def test_a_class_may_come_after_the_first_partial_fit(digits):
+    x, y = digits.train.x[:500], digits.train.y[:500]
+    classifier = SigmoidClassifier([50], random_state=0).partial_fit(x[y < 5], y[y < 5], classes=np.arange(10))
+    for _ in range(20):
+        classifier.partial_fit(x, y)
+    assert set(classifier.predict(x)) == set(range(10))
 
 
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
