@@ -244,7 +244,7 @@ class Model:
             found.append(np.array([number.get(word, number.get(_plain(word), -1)) for word in words], np.float64))
             found[-1][found[-1] < 0] = np.nan
         y = np.stack(found, axis=1)
-        known: NDArray[np.bool_] = ~np.isnan(y).any(axis=1)
+        known: NDArray[np.bool_] = np.asarray(~np.isnan(y).any(axis=1), np.bool_)
         return known, y[known, 0].astype(np.int64) if self.task == "classification" else y[known]
 
 
