@@ -4,7 +4,7 @@ How a file is written is found out from its beginning: what separates the cells 
 names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by NumPy's own C
 parser, any other by Python's csv module; both give the same numbers.
 
-    a piece     {name: cells}, cells an array of float64 (NaN for a missing one) or a list of str
+    a piece     {name: cells}, cells an array of float64 (NaN for a missing one) or a list of str, as they stand there
 """
 
 import codecs
@@ -175,7 +175,7 @@ class Delimited:
                 if not np.isfinite(values).all():
                     return None
             else:
-                piece[name] = [cell.strip() for cell in values.tolist()]
+                piece[name] = values.tolist()
         return piece if len(table) else None
 
     def _parsed(self, chunk: str) -> list[list[str]]:
@@ -238,7 +238,7 @@ class Delimited:
             was = self._numeric.get(name)
             if name in self.form.text or (was is False and strict):
                 self._numeric[name] = False
-                piece[name] = [cell.strip() for cell in cells]
+                piece[name] = list(cells)
                 continue
             read = numbers(cells, self.form.decimal)
             told = len(cells) - read.missing
@@ -252,7 +252,7 @@ class Delimited:
             else:
                 if told:  # of a column that is empty so far anything may follow
                     self._numeric[name] = False
-                piece[name] = read.values if not told else [cell.strip() for cell in cells]
+                piece[name] = read.values if not told else list(cells)
         for name in self.form.names:
             self._numeric.setdefault(name, True)
         return piece

@@ -141,7 +141,8 @@ class _Growing:
 
     def __init__(self) -> None:
         self.parts: list[Any] = []
-        self.known: dict[str, int] | None = None  # of text
+        self.known: dict[str, int] | None = None  # of text, without the space around it
+        self.raw: dict[str, int] = {}  # and with it
         self.empty = 0  # cells before the first that says something
         self.more = False
 
@@ -159,9 +160,10 @@ class _Growing:
             self.parts = [np.zeros(len(part), np.int32) for part in self.parts]  # all of them missing so far
         known = self.known
         for cell in dict.fromkeys(cells):
-            known.setdefault(cell, len(known))
-        self.parts.append(np.fromiter(map(known.__getitem__, cells), np.int32, len(cells)))
-        self.more = len(known) > MAX_DISTINCT
+            if cell not in self.raw:
+                self.raw[cell] = known.setdefault(cell.strip(), len(known))
+        self.parts.append(np.fromiter(map(self.raw.__getitem__, cells), np.int32, len(cells)))
+        self.more = len(self.raw) > MAX_DISTINCT
 
     def column(self) -> Numbers | Text:
         whole = np.concatenate(self.parts) if self.parts else np.empty(0)

@@ -125,15 +125,16 @@ class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kin
             counts[cell] = counts.get(cell, 0) + 1
         unknown, gone = {}, 0
         for cell, n in counts.items():
-            if cell in known:
-                continue
-            if cell.lower() in MISSING:
+            word = cell.strip()
+            if word in known:
+                known[cell] = known[word]
+            elif word.lower() in MISSING:
                 known[cell] = missing
                 gone += n
             else:
                 known[cell] = other
                 if not self.other:
-                    unknown[cell] = n
+                    unknown[word] = n
         if unknown:
             noticed.count(noticed.unknown, self.name, unknown)
         if gone:
