@@ -15,7 +15,7 @@ import numpy as np
 
 from minisig.report.palette import PALETTE, colours
 from minisig.report.runs import Run
-from minisig.report.tables import cropped
+from minisig.report.tables import Table, cropped
 from minisig.report.thinning import spread, thin
 
 Chart = dict[str, Any]
@@ -40,6 +40,17 @@ class Curve:
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+
+@dataclass(frozen=True)
+class View:
+    """A chart with its numbers."""
+
+    name: str  # within the section
+    title: str
+    chart: Chart
+    table: Table
+    log: Sequence[str] = ()  # axes that can be switched to a logarithmic scale
 
 
 def curve(name: str, runs: Sequence[Run], scalar: str) -> Curve | None:
@@ -181,6 +192,63 @@ def start_chart(norms: Mapping[str, Mapping[str, float]], styles: Styles) -> Cha
         "layout": {
             "xaxis": LAYERS | {"categoryarray": [plain(layer) for layer in by_depth(norms.values())]},
             "yaxis": {"title": {"text": "gradient norm"}, "type": "log"} | NUMBERS,
+        },
+    }
+
+
+def residuals_chart(target: Sequence[float], prediction: Sequence[float]) -> Chart:
+    """What was predicted against what was true; on the line the two are the same."""
+    ends = [min(*target, *prediction), max(*target, *prediction)]
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": short(target),
+        "y": short(prediction),
+        "marker": {"color": PALETTE[5], "size": 7, "opacity": 0.6},
+        "hovertemplate": "target %{x:.5g}<br>prediction %{y:.5g}<extra></extra>",
+    }
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": short(ends),
+        "y": short(ends),
+        "line": {"color": PALETTE[7], "dash": "dash", "width": 1},
+        "hoverinfo": "skip",
+    }
+    axes: dict[str, Any] = {"type": "linear"} | NUMBERS
+    return {
+        "data": [line, points],
+        "layout": {
+            "xaxis": axes | {"title": {"text": "target"}},
+            "yaxis": axes | {"title": {"text": "prediction"}},
+        },
+    }
+
+
+def importance_chart(rises: Mapping[str, float]) -> Chart:
+    """How much worse the loss becomes without each column, the most important on top."""
+    names = [plain(name, LETTERS) for name in rises]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "x": short(rises.values()),
+                "y": [*range(len(names))],
+                "customdata": names,
+                "marker": {"color": PALETTE[5]},
+                "hovertemplate": "%{customdata}<br>%{x:.4g}<extra></extra>",
+            }
+        ],
+        "layout": {
+            "xaxis": {"title": {"text": "rise of the validation loss"}, "type": "linear"} | NUMBERS,
+            "yaxis": {
+                "tickvals": [*range(len(names))],
+                "ticktext": names,
+                "range": [len(names) - 0.5, -0.5],
+                "automargin": True,
+            },
+            "height": 90 + 24 * len(names),
         },
     }
 

@@ -15,6 +15,7 @@ from typing import Any
 from minisig import __version__
 from minisig.errors import MinisigError, printable, writing
 from minisig.jsonable import jsonable
+from minisig.report.charts import View
 from minisig.report.palette import PALETTE
 from minisig.report.runs import Run, Tell, read_paths
 from minisig.report.sections import Section, section
@@ -91,9 +92,13 @@ def embedded(value: Any) -> str:
     return text.translate(ESCAPES)
 
 
+def _views(part: Section) -> Sequence[View]:
+    return [*part.views, *(part.quality.views if part.quality else ())]
+
+
 def _data(sections: Sequence[Section]) -> dict[str, Any]:
     return {
         "colours": PALETTE,
-        "charts": {f"s{i}-{view.name}": view.chart for i, part in enumerate(sections) for view in part.views},
+        "charts": {f"s{i}-{view.name}": view.chart for i, part in enumerate(sections) for view in _views(part)},
         "profiles": {f"s{i}": part.profiles for i, part in enumerate(sections)},
     }

@@ -1,13 +1,76 @@
 """Is the model good? In words and tables, for a terminal and for the report."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import sqrt
+from struct import pack
 from typing import Any
+from zlib import compress, crc32
 
+from minisig.errors import DataError
 from minisig.losses import metric
-from minisig.report.tables import Table, columns, cropped, number
+from minisig.report.charts import View, importance_chart, residuals_chart
+from minisig.report.tables import Table, cropped, number
+from minisig.report.tables import columns as in_columns
 
-MAX_SHOWN = 12  # classes, or columns of a table, on a terminal
+MAX_SHOWN = 12  # classes on a terminal
+MAX_ROWS = 30  # columns of a table in the report
+
+
+@dataclass(frozen=True)
+class QualityPart:
+    """What a report says of a model's quality."""
+
+    sentences: Sequence[str]
+    tables: Mapping[str, Table]  # by their captions
+    images: Sequence[tuple[str, str]]  # a picture as an address, and a caption
+    views: Sequence[View]
+
+
+def quality_part(summary: Mapping[str, Any]) -> QualityPart | None:
+    """Of a run's summary, if it has anything to say of that."""
+    found = summary.get("quality")
+    if not found:
+        return None
+    tables, views = {}, []
+    if found.get("confusion"):
+        tables = {"Classes": per_class_table(found), "Which class was taken for which": confusion_table(found)}
+    mistakes, size = found.get("mistakes", ()), found.get("image")
+    images = [
+        (png(one["image"], *size), f"{one['class']} taken for {one['answer']}, {_percent(one['p'])}")
+        for one in mistakes
+        if size and one.get("image")
+    ]
+    if mistakes and not images:
+        tables["The most confident mistakes, by their row in the data"] = mistakes_table(found)
+    if residuals := found.get("residuals"):
+        chart = residuals_chart(residuals["target"], residuals["prediction"])
+        pairs = zip(residuals["target"], residuals["prediction"], strict=True)
+        rows = [[number(t), number(p), number(t - p)] for t, p in pairs]
+        views.append(
+            View("residuals", "Predictions", chart, Table(["target", "prediction", "residual"], rows[:MAX_ROWS]))
+        )
+    if rises := found.get("importance"):
+        top = dict(list(rises.items())[:MAX_ROWS])
+        views.append(View("importance", "Importance of the columns", importance_chart(top), importance_table(found)))
+    said = quality_text(summary, columns=False)[bool(verdict(summary)) :]  # the verdict stands at the top of the page
+    return QualityPart([_sentence(line) for line in said], tables, images, views)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def png(pixels: str, height: int, width: int) -> str:
+    """A grey picture as an address that needs no file; the pixels are bytes in base64."""
+    grey = b64decode(pixels)
+    if len(grey) != height * width:
+        raise DataError(f"summary.json: an image of {len(grey)} bytes, expected {height}×{width}")
+    lines = b"".join(b"\0" + grey[row * width : (row + 1) * width] for row in range(height))
+    parts = [(b"IHDR", pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", compress(lines)), (b"IEND", b"")]
+    chunks = b"".join(pack(">I", len(body)) + kind + body + pack(">I", crc32(kind + body)) for kind, body in parts)
+    return "data:image/png;base64," + b64encode(b"\x89PNG\r\n\x1a\n" + chunks).decode()
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
@@ -17,27 +80,24 @@ def verdict(summary: Mapping[str, Any]) -> str:
     if guess is None or not rows:
         return ""
     if (r2 := summary.get("test_r2")) is not None:
-        usual = f"always answering the mean (rmse {guess:.4g})"
         if r2 <= 0:
-            return f"no better than {usual}"
-        return (
-            f"hardly better than {usual}: it explains {r2:.0%} of the variance"
-            if r2 < 0.1
-            else (f"it explains {r2:.0%} of the target's variance; {usual.replace('always', 'for comparison, always')}")
-        )
+            return f"no better than always answering the mean (rmse {guess:.4g})"
+        if r2 < 0.1:
+            return f"hardly better than always answering the mean (rmse {guess:.4g}): {r2:.0%} of the variance"
+        return f"{r2:.0%} of the target's variance is explained; always answering the mean would have rmse {guess:.4g}"
     error = summary.get("test_error")
     if error is None:
         return ""
     usual = f"always answering {found['usual']!r}" if "usual" in found else "always giving the most frequent answer"
     spread = 100 * sqrt(max(guess / 100 * (1 - guess / 100), 0) / rows)
     if error >= guess:
-        return f"no better than {usual} ({guess:.2f} % error)"
+        return f"no better than {usual}, with {guess:.2f} %"
     if error > guess - 2 * spread:
-        return f"not clearly better than {usual} ({guess:.2f} % error): {rows:,} test rows do not tell them apart"
-    return f"{usual} has {guess:.2f} % error"
+        return f"not clearly better than {usual}, with {guess:.2f} %: {rows:,} test rows do not tell them apart"
+    return f"{usual} would have an error of {guess:.2f} %"
 
 
-def quality_text(summary: Mapping[str, Any]) -> list[str]:
+def quality_text(summary: Mapping[str, Any], *, columns: bool = True) -> list[str]:
     """What the outcome of a run says of its quality."""
     found = summary.get("quality") or {}
     lines = [line] if (line := verdict(summary)) else []
@@ -45,7 +105,7 @@ def quality_text(summary: Mapping[str, Any]) -> list[str]:
     if weak and len(found.get("classes", ())) > 1:
         named = ", ".join(repr(one["class"]) for one in weak[:5]) + (" …" if len(weak) > 5 else "")
         lines.append(f"never found: {named}")
-    if rises := found.get("importance"):
+    if columns and (rises := found.get("importance")):
         top = [f"{name} {rise:+.3f}" for name, rise in list(rises.items())[:5]]
         lines.append(f"most important columns (rise of the loss when shuffled): {', '.join(top)}")
     return lines
@@ -60,7 +120,7 @@ def tested_text(found: Mapping[str, Any]) -> str:
     if "guessing" in found and (line := verdict(found)):
         lines.append(line)
     if "confusion" in found:
-        lines += ["", columns(_lines(per_class_table(found))), "", *confusion_text(found)]
+        lines += ["", in_columns(_lines(per_class_table(found))), "", *confusion_text(found)]
     return "\n".join(lines)
 
 
@@ -77,7 +137,7 @@ def confusion_text(found: Mapping[str, Any]) -> list[str]:
         return [
             f"{n:,} of class {cropped(truth, 20)} taken for {cropped(answer, 20)}" for n, truth, answer in worst[:10]
         ]
-    return [columns(_lines(table))]
+    return [in_columns(_lines(table))]
 
 
 def per_class_table(found: Mapping[str, Any]) -> Table:

@@ -13,9 +13,9 @@ from minisig.experiments.results import Job, Result
 from minisig.report.charts import (
     MAX_LAYERS,
     MAX_POINTS,
-    Chart,
     Curve,
     Styles,
+    View,
     by_depth,
     curve,
     curves_chart,
@@ -27,6 +27,7 @@ from minisig.report.charts import (
 from minisig.report.comparison import cells
 from minisig.report.labels import PARTS, in_percent, label, split, unit
 from minisig.report.layers import capacity, heat_chart, profile, profile_tables
+from minisig.report.quality import QualityPart, quality_part
 from minisig.report.runs import FailedRun, Run, kinds, once
 from minisig.report.summary import BASELINES
 from minisig.report.tables import Table, cropped, network, number, setting, subject
@@ -36,17 +37,6 @@ from minisig.training.records import metrics
 
 MAX_LINES = 20  # of a table behind a chart
 LONGEST = 300  # characters of a setting
-
-
-@dataclass(frozen=True)
-class View:
-    """A chart with its numbers."""
-
-    name: str  # within the section
-    title: str
-    chart: Chart
-    table: Table
-    log: Sequence[str] = ()  # axes that can be switched to a logarithmic scale
 
 
 @dataclass(frozen=True)
@@ -64,6 +54,7 @@ class Section:
     notes: Sequence[str]
     runs: Table | None = None
     failures: Sequence[str] = ()
+    quality: QualityPart | None = None
 
 
 def section(
@@ -97,7 +88,13 @@ def section(
         common["styles"] = {name: looks[name] for name in shown}
         heading = f"{task}, {cropped(one.row, LONGEST)}, seed {one.config.seed}"
         return Section(
-            heading, cropped(network(one.config), LONGEST), run_verdict(one), _facts(one), views=views, **common
+            heading,
+            cropped(network(one.config), LONGEST),
+            run_verdict(one),
+            _facts(one),
+            views=views,
+            quality=quality_part(one.summary or {}),
+            **common,
         )
     metric = _metric(runs)
     rows = [_row(name, members, metric) for name, members in found.items()]

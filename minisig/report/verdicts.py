@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from minisig.experiments.compare import Row
 from minisig.losses import metric
 from minisig.report.labels import in_percent, split
+from minisig.report.quality import verdict as quality_verdict
 from minisig.report.runs import Run
 from minisig.report.summary import gradient_flow, result, verdict
 
@@ -14,7 +15,8 @@ def run_verdict(run: Run) -> list[str]:
         done = f"{run.metrics.iterations[-1]:,} of {run.config.iterations:,} iterations"
         return [_sentence(f"not finished: the last logged iteration is {done}")]
     flow = [verdict(run.summary["layers"], run.row)] if run.config.network.model == "mlp" else []
-    return [_sentence(text) for text in (result(run.summary), *flow)]
+    good = [line] if (line := quality_verdict(run.summary)) else []
+    return [_sentence(text) for text in (result(run.summary), *good, *flow)]
 
 
 def comparison_verdict(rows: Sequence[Row], found: Mapping[str, Sequence[Run]], failed: int) -> list[str]:

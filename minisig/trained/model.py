@@ -90,7 +90,8 @@ class Model:
         `rows` are a frame of pandas or polars, a dict of columns, a list of dicts, or an array or a list of lists with
         the columns of `columns` in that order; in raw units, with names of categories.
         """
-        return self.answers(self.logits(self.inputs(rows)))
+        found: NDArray[Any] = self.answers(self.logits(self.inputs(rows)))
+        return found
 
     def predict_proba(self, rows: Any) -> NDArray[np.float64]:
         """The probability of every class (N, C), in the order of `classes`; of labels that of the second of a pair."""

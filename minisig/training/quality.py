@@ -7,7 +7,8 @@ residuals       some targets beside what was predicted, in their own units
 importance      how much worse the validation loss becomes when a column's cells are shuffled among the rows
 """
 
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from minisig.training.evaluate import evaluate
 
 MAX_CLASSES = 50  # of a confusion matrix
 MISTAKES = 24
+MAX_PIXELS = 4096  # of an image that is kept with its mistake
 RESIDUALS = 500
 IMPORTANCE_ROWS, IMPORTANCE_COLUMNS, SHUFFLES = 1000, 100, 3
 
@@ -35,7 +37,7 @@ def quality(net: Network, data: Dataset) -> dict[str, Any]:
     truth = np.asarray(net.backend.to_host(data.test.y))
     found: dict[str, Any] = {}
     if data.loss == "softmax-cross-entropy":
-        found = _of_classes(logits, truth, np.asarray(net.backend.to_host(data.train.y)), data)
+        found = _of_classes(logits, truth, data, net.backend.to_host)
     elif data.loss == "mean-squared-error" and isinstance(data.prepared, TableInputs):
         found = _of_numbers(logits, truth.reshape(logits.shape), data.prepared)
     if isinstance(data.prepared, TableInputs) and len(data.prepared.columns) <= IMPORTANCE_COLUMNS:
@@ -52,9 +54,9 @@ def class_names(data: Dataset) -> Sequence[Any]:
     return range(data.classes)
 
 
-def _of_classes(z: NDArray[Any], truth: NDArray[Any], train: NDArray[Any], data: Dataset) -> dict[str, Any]:
+def _of_classes(z: NDArray[Any], truth: NDArray[Any], data: Dataset, to_host: Callable[[Any], Any]) -> dict[str, Any]:
     names, answers = class_names(data), z.argmax(axis=1)
-    usual = int(np.bincount(train, minlength=data.classes).argmax())
+    usual = int(np.bincount(to_host(data.train.y), minlength=data.classes).argmax())
     found: dict[str, Any] = {
         "guessing": 100 * float((truth != usual).mean()),
         "usual": names[usual],
@@ -66,17 +68,24 @@ def _of_classes(z: NDArray[Any], truth: NDArray[Any], train: NDArray[Any], data:
     wrong = np.flatnonzero(answers != truth)
     chances = softmax(z[wrong].astype(np.float64), axis=1).max(axis=1)
     rows = data.rows.get("test")
+    if data.image and data.image[0] * data.image[1] <= MAX_PIXELS:
+        found["image"] = [*data.image]
     found["mistakes"] = [
         {
             "row": int(rows[wrong[i]] if rows is not None else wrong[i]) + 1,
-            "test_row": int(wrong[i]),
             "class": names[int(truth[wrong[i]])],
             "answer": names[int(answers[wrong[i]])],
             "p": float(chances[i]),
+            **({"image": _pixels(to_host(data.test.x[int(wrong[i])]))} if "image" in found else {}),
         }
         for i in np.argsort(-chances, kind="stable")[:MISTAKES].tolist()
     ]
     return found
+
+
+def _pixels(x: NDArray[Any]) -> str:
+    """An image of numbers in [−1, 1], a byte for every pixel, in base64."""
+    return b64encode(((np.clip(x, -1, 1) + 1) * 127.5).round().astype(np.uint8).tobytes()).decode()
 
 
 def _of_numbers(z: NDArray[Any], truth: NDArray[Any], table: TableInputs) -> dict[str, Any]:

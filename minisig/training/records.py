@@ -49,6 +49,48 @@ class LayerOutcome(msgspec.Struct, frozen=True):
     gradient_norm_last: float
 
 
+class ClassOutcome(msgspec.Struct, frozen=True, rename={"name": "class"}):
+    name: int | float | str
+    rows: int
+    precision: float | None
+    recall: float | None
+
+
+class Mistake(msgspec.Struct, frozen=True, rename={"truth": "class"}):
+    row: int
+    truth: int | float | str
+    answer: int | float | str
+    p: float
+    image: str = ""  # its pixels, a byte each, in base64
+
+
+class Residuals(msgspec.Struct, frozen=True):
+    target: list[float]
+    prediction: list[float]
+
+
+class Quality(msgspec.Struct, frozen=True):
+    """How good the model is, see quality.py."""
+
+    guessing: float | None = None
+    rows: int = 0
+    usual: int | float | str | None = None
+    classes: list[int | float | str] = []
+    confusion: list[list[int]] = []
+    per_class: list[ClassOutcome] = []
+    mistakes: list[Mistake] = []
+    image: tuple[Annotated[int, msgspec.Meta(ge=1, le=256)], Annotated[int, msgspec.Meta(ge=1, le=256)]] | None = None
+    residuals: Residuals | None = None
+    importance: dict[str, float] = {}
+
+    def __post_init__(self) -> None:
+        sizes = {len(self.confusion), len(self.per_class), *map(len, self.confusion)}
+        if self.confusion and sizes != {len(self.classes)}:
+            raise ValueError("the confusion matrix does not fit the classes")
+        if self.residuals and len(self.residuals.target) != len(self.residuals.prediction):
+            raise ValueError("there are not as many predictions as targets")
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a summary has, beside other metrics."""
 
@@ -67,7 +109,9 @@ class Outcome(msgspec.Struct, frozen=True):
     test_loss: float
     baselines: dict[str, float]
     layers: Annotated[list[LayerOutcome], msgspec.Meta(min_length=1)]
-    data: str = ""  # of a comparison's run, the hash of the user's own
+    data: str = ""  # the hash of the user's own
+    stopped_iteration: int | None = None  # of a run that was stopped early
+    quality: Quality = Quality()
 
 
 # Made at import: two threads that use a type of msgspec's for the first time at once crash the process.
