@@ -22,7 +22,8 @@ FEW_CLASSES = 10  # so many whole numbers are classes rather than amounts
 ROWS_A_CLASS = 5  # on average, for a column to be taken for classes unasked
 LEAST_ROWS = 10
 ROW_NUMBERS = re.compile(
-    r"unnamed:? ?\d*|index|(row|obs|observation|case|record|sample)?[ _.-]?(id|nr|no|num|number|names?|s)?",
+    r"unnamed:? ?\d*|__index_level_\d+__|index"
+    r"|(row|obs|observation|case|record|sample)?[ _.-]?(id|nr|no|num|number|names?|s)?",
     re.IGNORECASE,
 )
 IDENTIFIER = re.compile(r"(.*[ _.-])?(id|uuid|guid|key)|.*[a-z](ID|Id|Key)")
@@ -109,7 +110,7 @@ def why_left_out(frame: Frame, name: str) -> str:
         return f"constant, {known[0]:g}" if len(known) == frame.rows else ""
     whole = len(known) == frame.rows and (column == np.floor(column)).all()
     if whole and frame.header:
-        unnamed = name.startswith("unnamed ") or name.lower().startswith("unnamed:")
+        unnamed = name.startswith("unnamed ") or name.lower().startswith(("unnamed:", "__index_level_"))
         consecutive = bool((np.diff(column) == 1).all())
         if consecutive and (unnamed or column[0] in (0, 1)) and (unnamed or ROW_NUMBERS.fullmatch(name)):
             return "row numbers"
