@@ -32,7 +32,7 @@ MISSING = frozenset(
         "#value!",
         "#div/0!",
     }
-    | {"-nan", "<na>", "missing", "inf", "-inf", "+inf", "infinity", "-infinity"}
+    | {"-nan", "<na>", "missing", "inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"}
 )
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)  # 0,123 is not: a comma before decimals

@@ -12,7 +12,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -280,8 +280,7 @@ def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: boo
         skipped += 1
     if skipped and lines[skipped - 1].startswith("#"):  # a remark, or the names of the columns behind a #
         for delimiter in DELIMITERS:
-            words = next(csv.reader([lines[skipped - 1].lstrip("# ")], delimiter=delimiter))
-            row = next(csv.reader([lines[skipped]], delimiter=delimiter), [])
+            words, row = (_rows([line], delimiter)[0] for line in (lines[skipped - 1].lstrip("# "), lines[skipped]))
             named = len(words) == len(row) > 1 and any(PLAIN.fullmatch(cell.strip()) for cell in row)
             if named and not any(PLAIN.fullmatch(cell.strip()) for cell in words):
                 skipped -= 1
@@ -290,6 +289,8 @@ def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: boo
     body = lines[skipped : skipped + SAMPLE_ROWS]
     delimiter = _delimiter(body, where, wanted)
     rows = [row for row in _rows(body, delimiter) if any(cell.strip() for cell in row)]
+    if not rows:
+        raise DataError(f"{where}: no rows of data")
     width = Counter(len(row) for row in rows[1:] or rows).most_common(1)[0][0]
     while len(rows) > 2 and _is_title(rows[0], rows[1], width):
         above = _lines_of(body, delimiter)
@@ -325,9 +326,10 @@ def _is_title(first: Sequence[str], second: Sequence[str], width: int) -> bool:
 def _lines_of(body: Sequence[str], delimiter: str) -> int:
     """How many lines the first row takes, blank ones before it included."""
     reader = csv.reader((f"{line}\n" for line in body), delimiter=delimiter)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            break
+    with suppress(csv.Error):  # where lines are cut without it
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                break
     return reader.line_num
 
 

@@ -125,7 +125,8 @@ class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kin
         counts: dict[str, int] = {}
         for cell in cells:
             counts[cell] = counts.get(cell, 0) + 1
-        unknown, gone = {}, 0
+        unknown: dict[str, int] = {}
+        gone = 0
         for cell, n in counts.items():
             word = cell.strip()
             if word in known:
@@ -133,12 +134,12 @@ class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kin
             elif word.lower() in MISSING:
                 known[cell] = missing
                 gone += n
-            elif (value := as_number(cell)) is not None and value in spelt:
+            elif (value := as_number(word)) is not None and value in spelt:
                 known[cell] = spelt[value]
             else:
                 known[cell] = other
                 if not self.other:
-                    unknown[word] = n
+                    unknown[word] = unknown.get(word, 0) + n
         if unknown:
             noticed.count(noticed.unknown, self.name, unknown)
         if gone:
