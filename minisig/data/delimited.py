@@ -341,11 +341,11 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 
 def _delimiter(lines: Sequence[str], where: str, wanted: Sequence[str]) -> str:
-    """What cuts the lines into the same number of cells, these into numbers, the first line like the others, and many.
+    """What cuts the lines into the same number of cells, the first like the others, and these into numbers, and many.
 
     So a comma between the digits of 1,5;2,5 separates nothing, nor does one in a tab's Smith, John.
     """
-    best, found = (0.0, 0.0, False, 0), ""
+    best, found = (0.0, False, 0.0, 0), ""
     for delimiter in DELIMITERS:
         rows = [row for row in _rows(lines, delimiter) if any(cell.strip() for cell in row)]
         width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (1, 0)
@@ -354,7 +354,7 @@ def _delimiter(lines: Sequence[str], where: str, wanted: Sequence[str]) -> str:
         cells = list(islice((cell for row in rows[1:] or rows for cell in row), SAMPLE_CELLS))
         share = sum(map(_numeric, cells)) / len(cells)
         alike = len(rows[0]) == width or len(rows[0]) == width - 1 > 1
-        score = (round(count / len(rows), 1), round(share, 1), alike, width)
+        score = (round(count / len(rows), 1), alike, round(share, 1), width)
         if score > best:
             best, found = score, delimiter
     if not found and wanted:  # one of them may be all there is

@@ -100,7 +100,7 @@ def table_pieces(path: Path | None, names: Sequence[str], rows: int, text: Colle
     those that are read as text whatever they look like.
     """
     if path is None:
-        with as_text(os.fdopen(os.dup(0), "rb")) as file:
+        with os.fdopen(os.dup(0), "rb") as raw, as_text(raw) as file:
             yield from even(Delimited(file, "standard input", names=names, text=text).pieces(strict=False), rows)
     elif is_parquet(path):
         from minisig.data.parquet import parquet_pieces

@@ -189,7 +189,7 @@ HEADERS = {
     "none": (X, THREE, False),
     "numbers alone": (lines([2019, 2020, 2021], *[[i, 2, 3] for i in range(9)]), THREE, False),
     "pandas numbers them": (lines([0, 1, 2, 3], *[[0, 2, 3, i] for i in range(9)]), ("0", "1", "2", "3"), True),
-    "pandas numbers them beside its index": (lines(["", 0, 1], *[[i, 2, 3] for i in "0123"]), ("unnamed 1", "0", "1"), True),
+    "pandas numbers them beside an index": (",0,1\n" + lines(*[[i, 2, 3] for i in "0123"]), ("unnamed 1", "0", "1"), True),
     "digits that count up by chance": (lines([0, 1, 2], *[[i, -i, i % 3] for i in range(9)]), THREE, False),
     "twice the same": ("a,a,a\n" + X, ("a", "a (2)", "a (3)"), True),
     "twice the same and its number": ("a,a (2),a\n" + X, ("a", "a (2)", "a (3)"), True),
