@@ -125,26 +125,27 @@ class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kin
         counts: dict[str, int] = {}
         for cell in cells:
             counts[cell] = counts.get(cell, 0) + 1
+        places: dict[str, int] = {}
         unknown: dict[str, int] = {}
         gone = 0
         for cell, n in counts.items():
             word = cell.strip()
             if word in known:
-                known[cell] = known[word]
+                places[cell] = known[word]
             elif word.lower() in MISSING:
-                known[cell] = missing
+                places[cell] = missing
                 gone += n
             elif (value := as_number(word)) is not None and value in spelt:
-                known[cell] = spelt[value]
+                places[cell] = spelt[value]
             else:
-                known[cell] = other
+                places[cell] = other
                 if not self.other:
                     unknown[word] = unknown.get(word, 0) + n
         if unknown:
             noticed.count(noticed.unknown, self.name, unknown)
         if gone:
             noticed.missing[self.name] = noticed.missing.get(self.name, 0) + gone
-        return np.fromiter(map(known.__getitem__, cells), np.int64, len(cells))
+        return np.fromiter(map(places.__getitem__, cells), np.int64, len(cells))
 
 
 Column = Numeric | Categorical
