@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from minisig.errors import printable
+
 Numbers = NDArray[np.float64]  # NaN where a cell says nothing
 
 MISSING = frozenset(
@@ -34,11 +36,11 @@ MISSING = frozenset(
     }
     | {"-nan", "<na>", "missing", "inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"}
 )
-PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)  # 0,123 is not: a comma before decimals
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+", re.ASCII)
-DRESS = re.compile(r"[$£€¥]\s*|\s*[%€]$")  # what stands around a number and does not change which is the larger
+DRESS = re.compile(r"[$£€¥]\s*|[%€]$")  # what stands around a number and does not change which is the larger
 DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})|\d{1,2}[- ][a-z]{3,9}[- ,]+\d{2,4}"
     r"|[a-z]{3,9}\.? \d{1,2},? \d{4}|[a-z]{3,9}[- ]\d{2,4}|\d{4}[ -]?q[1-4])([t ]+\d{1,2}:\d{2}.*)?"
@@ -55,6 +57,12 @@ class Read(NamedTuple):
     missing: int
 
 
+def shown(text: str) -> str:
+    """As much of a name or a cell as a message has room for."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
 def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
 
@@ -65,7 +73,7 @@ def is_date(cell: str) -> bool:
     >>> [is_date(cell) for cell in ("2020-01-31", "31.01.20", "Jan 5, 2020", "12:30", "12.5", "May")]
     [True, True, True, True, False, False]
     """
-    return bool(DATE.fullmatch(cell.strip()))
+    return len(cell) < 100 and bool(DATE.fullmatch(cell.strip()))
 
 
 def number(cell: str, decimal: str = ".") -> float | None:
@@ -74,16 +82,19 @@ def number(cell: str, decimal: str = ".") -> float | None:
     >>> number("1,234.5"), number("$ 12.50"), number("45 %"), number("1,5", decimal=","), number("2019_01")
     (1234.5, 12.5, 45.0, 1.5, None)
     """
-    text = cell.strip().replace("\u2212", "-")
-    if PLAIN.fullmatch(text):
-        return _finite(text)
-    text = DRESS.sub("", text)
+    if PLAIN.fullmatch(plain := cell.strip()):
+        return _finite(plain)
+    text = _undressed(cell)
     if decimal == ",":
         if COMMA.fullmatch(text) or GROUPED_COMMA.fullmatch(text):
             return _finite(text.replace(".", "").replace(",", "."))
     elif GROUPED.fullmatch(text):
         return _finite(text.replace(",", ""))
     return _finite(text) if PLAIN.fullmatch(text) else None
+
+
+def _undressed(cell: str) -> str:
+    return DRESS.sub("", cell.strip().replace("\u2212", "-")).rstrip()
 
 
 def _finite(text: str) -> float:
@@ -135,11 +146,11 @@ def decimal_of(cells: Sequence[str], delimiter: str) -> str:
 
 
 def _commas(cells: Sequence[str]) -> bool:
-    bare = (DRESS.sub("", cell.strip().replace("\u2212", "-")) for cell in cells if "," in cell)
+    bare = (_undressed(cell) for cell in cells if "," in cell)
     return any(
         (COMMA.fullmatch(cell) and not GROUPED.fullmatch(cell)) or GROUPED_COMMA.fullmatch(cell) for cell in bare
     )
 
 
 def _point(cell: str) -> bool:
-    return "." in cell and bool(PLAIN.fullmatch(DRESS.sub("", cell.strip().replace("\u2212", "-"))))
+    return "." in cell and bool(PLAIN.fullmatch(_undressed(cell)))

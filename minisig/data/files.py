@@ -63,7 +63,8 @@ def load_file(path: Path, prepared: VectorInputs | None = None) -> Dataset:
     parts = _hold_out(parts, path)
     x_train = parts["train"][0]
     if prepared is None:
-        prepared = replace(VectorInputs.of(x_train, image if len(image) == 2 else None), classes=classes)
+        with np.errstate(all="ignore"):  # long doubles beyond float64
+            prepared = replace(VectorInputs.of(x_train, image if len(image) == 2 else None), classes=classes)
     elif (prepared.inputs, prepared.pixels) != (x_train.shape[1], x_train.dtype == np.uint8):
         raise DataError(f"{path}: x_train has {x_train.shape[1]} inputs of {x_train.dtype}, not those of the model")
     with np.errstate(all="ignore"):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minisig.data.cells import is_date
+from minisig.data.cells import is_date, shown
 from minisig.data.frame import Frame, Text, most_common
 from minisig.data.prepared import Class
 from minisig.errors import DataError, UsageError, require_known
@@ -57,7 +57,7 @@ def choose(frame: Frame, wanted: Any, path: Path) -> Chosen:
             return Chosen(names, "regression", [], why)
         if all(task == "classification" and len(classes) == 2 for task, classes in tasks):
             return Chosen(names, "labels", [value for _, classes in tasks for value in classes], why)
-        kinds = ", ".join(f"{name} {task}" for name, (task, _) in zip(names, tasks, strict=True))
+        kinds = ", ".join(f"{shown(name)} {task}" for name, (task, _) in zip(names, tasks, strict=True))
         raise UsageError(f"{path}: several targets must all be numbers, or all have two classes; got {kinds}")
     ignored = set(split_names(wanted.ignore, frame))
     for name in reversed(frame.columns):
@@ -68,7 +68,7 @@ def choose(frame: Frame, wanted: Any, path: Path) -> Chosen:
             why[name] = reason
             continue
         return Chosen([name], *_task_of(frame, name, wanted, path), why)
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in list(why.items())[:5])
+    reasons = "; ".join(f"{shown(name)}: {reason}" for name, reason in list(why.items())[:5])
     raise DataError(f"{path}: no column that could be predicted ({reasons}); name one with --target")
 
 
@@ -148,14 +148,16 @@ def _task_of(frame: Frame, name: str, wanted: Any, path: Path) -> tuple[str, lis
     column = frame.columns[name]
     if isinstance(column, Text):
         if wanted.task == "regression":
-            raise UsageError(f"{path}: {name} holds text such as {_example(column)!r}: a regression needs numbers")
+            raise UsageError(
+                f"{path}: {shown(name)} holds text such as {_example(column)!r}: a regression needs numbers"
+            )
         classes = [value for value, _ in most_common(column)]
         if column.more or len(classes) > MAX_CLASSES:
-            raise DataError(f"{path}: {name} has more than {MAX_CLASSES:,} classes; choose another target")
+            raise DataError(f"{path}: {shown(name)} has more than {MAX_CLASSES:,} classes; choose another target")
         _require_two(len(classes), name, path)
         if len(classes) > 20 and len(classes) > 0.9 * sum(column.counts.values()):
             raise DataError(
-                f"{path}: nearly every row has another {name}: there is nothing to learn from; name a target"
+                f"{path}: nearly every row has another {shown(name)}: there is nothing to learn from; name a target"
             )
         return "classification", sorted(classes)
     known = column[~np.isnan(column)]
@@ -168,14 +170,14 @@ def _task_of(frame: Frame, name: str, wanted: Any, path: Path) -> tuple[str, lis
     if wanted.task == "regression" or not (few or wanted.task == "classification"):
         return "regression", []
     if len(values) > MAX_CLASSES:
-        raise DataError(f"{path}: {name} has {len(values):,} values, a classification at most {MAX_CLASSES:,}")
+        raise DataError(f"{path}: {shown(name)} has {len(values):,} values, a classification at most {MAX_CLASSES:,}")
     return "classification", [int(value) if whole else float(value) for value in values]
 
 
 def _require_two(values: int, name: str, path: Path) -> None:
     if values < 2:
         what = "only one value" if values else "no value at all"
-        raise DataError(f"{path}: the target {name} has {what}; at least two are needed")
+        raise DataError(f"{path}: the target {shown(name)} has {what}; at least two are needed")
 
 
 def _example(column: Text) -> str:

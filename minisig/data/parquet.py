@@ -9,7 +9,7 @@ import numpy as np
 from minisig.data.delimited import MAX_COLUMNS
 from minisig.data.prepared import as_word
 from minisig.data.raw import require_plain
-from minisig.errors import DataError, MinisigError, one_line
+from minisig.errors import DataError, MinisigError, one_line, printable
 
 BATCH = 65_536  # rows …
 BATCH_CELLS = 2**22  # … or so many cells
@@ -37,9 +37,9 @@ def parquet_pieces(path: Path) -> Iterator[dict[str, Any]]:
     except (MinisigError, MemoryError):
         raise
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or one_line(error)}") from None
+        raise DataError(f"{path}: cannot be read: {error.strerror or printable(one_line(error))}") from None
     except Exception as error:  # of Arrow, which has many
-        raise DataError(f"{path}: not a readable Parquet file ({one_line(error)})") from None
+        raise DataError(f"{path}: not a readable Parquet file ({printable(one_line(error))})") from None
 
 
 def _unused(name: str, taken: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from minisig.data.cells import MISSING, PLAIN, Numbers, numbers
+from minisig.data.cells import MISSING, PLAIN, Numbers, numbers, shown
 from minisig.data.scaling import Scaling, scaled_pixels
 from minisig.errors import DataError
 
@@ -46,11 +46,11 @@ class Noticed:
         """A sentence for every column."""
         said = []
         for name, cells in self.odd.items():
-            said.append(f"{name}: {_some(cells)} taken as missing, expected numbers")
+            said.append(f"{shown(name)}: {_some(cells)} taken as missing, expected numbers")
         for name, cells in self.unknown.items():
-            said.append(f"{name}: {_some(cells)} not among the training data's categories")
+            said.append(f"{shown(name)}: {_some(cells)} not among the training data's categories")
         for name, n in self.missing.items():
-            said.append(f"{name}: {n:,} missing, filled as while training")
+            said.append(f"{shown(name)}: {n:,} missing, filled as while training")
         return said
 
 
@@ -80,7 +80,7 @@ class Numeric(msgspec.Struct, frozen=True, tag="numeric", tag_field="kind", forb
             centre, scale = float(filled.mean()), float(filled.std())
         if not np.isfinite([fill, centre, scale]).all():
             raise DataError(
-                f"column {name}: values up to {abs(known).max():.3g} are too large; leave it out or scale it"
+                f"column {shown(name)}: values up to {abs(known).max():.3g} are too large; leave it out or scale it"
             )
         return cls(name, fill, centre, scale if scale > 1e-12 * abs(centre) else max(abs(centre), 1.0))
 
@@ -228,7 +228,7 @@ class TableInputs(msgspec.Struct, frozen=True, tag="table", forbid_unknown_field
         if not np.isfinite(x).all():
             row, place = np.argwhere(~np.isfinite(x))[0]
             raise DataError(
-                f"{self.input_names[place]}, row {row + 1:,}: too large for float32 beside the training data"
+                f"{shown(self.input_names[place])}, row {row + 1:,}: too large for float32 beside the training data"
             )
         return x
 

@@ -3,7 +3,8 @@
 All of it is guessed from the table unless it is said, and told: `Dataset.about` is what a person reads before training.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from minisig.data.cells import Numbers
+from minisig.data.cells import Numbers, shown
 from minisig.data.dataset import Dataset, Split
 from minisig.data.frame import MAX_DISTINCT, Frame, Text, most_common, read_table
 from minisig.data.guesses import LEAST_ROWS, Chosen, Rows, choose, split_names, why_left_out
@@ -51,18 +52,21 @@ def load_table(path: Path, wanted: Any, prepared: TableInputs | None = None) -> 
     whole = read_table(path, _text_of(prepared) if prepared else ())
     chosen = _known_target(whole, prepared, path) if prepared else choose(whole, wanted, path)
     frame, y = _with_target(whole, chosen, path)
-    parts = hold_out(y, chosen.task, wanted)
+    with _naming(path):
+        parts = hold_out(y, chosen.task, wanted)
     if prepared:
         inputs = prepared
     else:
         columns, left_out = _columns(whole, frame, chosen, wanted, parts["train"], path)
-        target = _target(chosen, y[parts["train"]])
+        with _naming(path):
+            target = _target(chosen, y[parts["train"]])
         inputs = TableInputs(columns, target, left_out, frame.decimal)
     coded = [_coded(frame, column, inputs.decimal) for column in inputs.columns]
-    targets = _targets(y, inputs.target)
-    splits = {
-        part: Split(inputs.filled([cells[rows] for cells in coded]), targets[rows]) for part, rows in parts.items()
-    }
+    with _naming(path):
+        targets = _targets(y, inputs.target)
+        splits = {
+            part: Split(inputs.filled([cells[rows] for cells in coded]), targets[rows]) for part, rows in parts.items()
+        }
     return Dataset(
         path.name,
         splits["train"],
@@ -77,6 +81,15 @@ def load_table(path: Path, wanted: Any, prepared: TableInputs | None = None) -> 
         rows=parts,
         about=told(frame, inputs, parts, splits, chosen, path),
     )
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """What is wrong with the columns is told with the file's name."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 LOSS = {
@@ -96,10 +109,12 @@ def _known_target(frame: Frame, prepared: TableInputs, path: Path) -> Chosen:
     """As it was for the model."""
     for name in [*prepared.target.names, *prepared.names]:
         if name not in frame.columns:
-            raise DataError(f"{path}: has no column {name!r} any more, which the model was trained on")
+            raise DataError(f"{path}: has no column {shown(name)!r} any more, which the model was trained on")
         column = frame.columns[name]
         if isinstance(column, Text) and column.more:
-            raise DataError(f"{path}: {name} has more than {MAX_DISTINCT:,} different cells, not those of the model")
+            raise DataError(
+                f"{path}: {shown(name)} has more than {MAX_DISTINCT:,} different cells, not those of the model"
+            )
     return Chosen(prepared.target.names, prepared.target.task, prepared.target.classes, {})
 
 
@@ -121,7 +136,7 @@ def _with_target(frame: Frame, chosen: Chosen, path: Path) -> tuple[Frame, NDArr
             len(kept),
             frame.decimal,
             frame.header,
-            [*frame.notes, f"{int(gone.sum()):,} rows without a {chosen.names[0]} are left out"],
+            [*frame.notes, f"{int(gone.sum()):,} rows without a {shown(chosen.names[0])} are left out"],
         )
         columns = [frame.columns[name] for name in chosen.names]
     if frame.rows < LEAST_ROWS:
@@ -134,7 +149,7 @@ def _with_target(frame: Frame, chosen: Chosen, path: Path) -> tuple[Frame, NDArr
             answers.append(_numbered(column, chosen.classes[2 * i : 2 * i + 2], path))
         return frame, np.stack(answers, axis=1)
     if any(isinstance(column, Text) for column in columns):
-        raise DataError(f"{path}: {chosen.names[0]} holds text; the model predicts numbers")
+        raise DataError(f"{path}: {shown(chosen.names[0])} holds text; the model predicts numbers")
     return frame, np.stack([np.asarray(column) for column in columns], axis=1)
 
 
@@ -179,7 +194,8 @@ def _columns(
             elif np.isnan(column[train]).all():
                 made = "empty in the training part"
             else:
-                made = Numeric.of(name, column[train])
+                with _naming(path):
+                    made = Numeric.of(name, column[train])
                 if np.ptp(column[train][~np.isnan(column[train])]) == 0:
                     made = "constant in the training part"
             if isinstance(made, str):
@@ -189,8 +205,10 @@ def _columns(
         if reason:
             left_out[name] = reason
     if not columns:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:5])
-        raise DataError(f"{path}: no column that could be an input beside {chosen.names[0]} ({reasons or 'no other'})")
+        reasons = "; ".join(f"{shown(name)}: {reason}" for name, reason in list(left_out.items())[:5])
+        raise DataError(
+            f"{path}: no column that could be an input beside {shown(chosen.names[0])} ({reasons or 'no other'})"
+        )
     inputs = sum(column.width for column in columns)
     if inputs > MAX_INPUTS:
         raise DataError(f"{path}: {inputs:,} inputs, at most {MAX_INPUTS:,}; leave columns out with --ignore")
@@ -222,7 +240,7 @@ def _target(chosen: Chosen, y: NDArray[Any]) -> TargetColumns:
     with np.errstate(over="ignore", invalid="ignore"):
         centre, scale = y.mean(axis=0), y.std(axis=0)
     if not np.isfinite(scale).all():
-        raise DataError(f"the target {chosen.names[0]} has values too large; scale it")
+        raise DataError(f"the target {shown(chosen.names[0])} has values too large; scale it")
     return TargetColumns(chosen.names, "regression", [], centre.tolist(), np.where(scale > 0, scale, 1.0).tolist())
 
 
@@ -232,7 +250,13 @@ def _targets(y: NDArray[Any], target: TargetColumns) -> NDArray[Any]:
         return y
     if target.task == "labels":
         return y.astype(np.float32)
-    standardised: NDArray[np.float32] = ((y - np.array(target.centre)) / np.array(target.scale)).astype(np.float32)
+    with np.errstate(over="ignore"):
+        standardised: NDArray[np.float32] = ((y - np.array(target.centre)) / np.array(target.scale)).astype(np.float32)
+    if not np.isfinite(standardised).all():
+        row, place = np.argwhere(~np.isfinite(standardised))[0]
+        raise DataError(
+            f"the target {shown(target.names[place])} has a value too large beside the others, {y[row, place]:g}"
+        )
     return standardised
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from minisig.data.cells import shown
 from minisig.data.dataset import PARTS, Split
 from minisig.data.frame import Frame, Text
 from minisig.data.guesses import Chosen, Rows
@@ -27,20 +28,20 @@ def told(
         f"{len(parts[part]):,} {word}" for part, word in zip(PARTS, ("to train", "to validate", "to test"), strict=True)
     )
     lines = [f"{path.name}: {frame.rows:,} rows ({sizes}), {len(frame.columns):,} columns, {inputs.inputs:,} inputs"]
-    names = ", ".join(target.names)
+    names = ", ".join(map(shown, target.names))
     if target.task == "classification":
         counts = np.bincount(np.concatenate([split.y for split in splits.values()]), minlength=len(target.classes))
         ranked = sorted(zip(target.classes, counts.tolist(), strict=True), key=lambda item: -item[1])
-        shown = ", ".join(f"{label} {n / frame.rows:.0%}" for label, n in ranked[:6])
+        most = ", ".join(f"{shown(str(label))} {n / frame.rows:.0%}" for label, n in ranked[:6])
         more = f" and {len(ranked) - 6} more" if len(ranked) > 6 else ""
-        lines.append(f"target {names}: classification, {len(ranked)} classes: {shown}{more}")
+        lines.append(f"target {names}: classification, {len(ranked)} classes: {most}{more}")
     elif target.task == "labels":
         lines.append(f"targets {names}: yes or no for each")
     else:
         spread = ", ".join(f"{c:.4g} ± {s:.3g}" for c, s in zip(target.centre[:3], target.scale[:3], strict=True))
         lines.append(f"target {names}: regression, {spread}")
     for name, why in chosen.why.items():
-        lines.append(f"not the target: {name}, {why}")
+        lines.append(f"not the target: {shown(name)}, {why}")
     for column in inputs.columns:
         cells = frame.columns[column.name]
         gone = int(cells.gone.sum()) if isinstance(cells, Text) else int(np.isnan(cells).sum())
@@ -50,9 +51,9 @@ def told(
                 if isinstance(column, Categorical) and column.missing
                 else (f"filled with {column.fill:g}" if isinstance(column, Numeric) else "no category")
             )
-            lines.append(f"{column.name}: {gone:,} missing, {filled}")
+            lines.append(f"{shown(column.name)}: {gone:,} missing, {filled}")
     named = [
-        f"{column.name} ({len(column.values)}{' and others' if column.other else ''})"
+        f"{shown(column.name)} ({len(column.values)}{' and others' if column.other else ''})"
         for column in inputs.columns
         if isinstance(column, Categorical)
     ]
@@ -64,5 +65,5 @@ def told(
         by_reason.setdefault(why, []).append(name)
     for why, left in by_reason.items():
         more = f" and {len(left) - MAX_SHOWN} more" if len(left) > MAX_SHOWN else ""
-        lines.append(f"left out: {', '.join(left[:MAX_SHOWN])}{more}: {why}")
+        lines.append(f"left out: {', '.join(map(shown, left[:MAX_SHOWN]))}{more}: {why}")
     return [*lines, *frame.notes]

@@ -1,10 +1,13 @@
 """Damaged files of every kind that holds data: good ones, mutated by a generator."""
 
 import ast
+import csv
 import gzip
+import io
 import re
 import zipfile
 from contextlib import suppress
+from importlib.util import find_spec
 from math import prod
 
 import numpy as np
@@ -179,20 +182,113 @@ def npz_file(rng):
     return archive(members, method)
 
 
-# CSV and text
+# Tables and text
 
-CSV = "a,b,c,label\n" + "".join(f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(X.tolist(), LABELS.tolist(), strict=True))
+DATES = [f"2020-0{i % 9 + 1}-{i + 1:02}" for i in range(N)]
+TABLE = {
+    "": range(N),
+    "a": X[:, 0].tolist(),
+    "b, in mm": (9 * X[:, 1]).round(3).tolist(),
+    "colour": ["red", "light blue", 'say "x"', ""] * 6,
+    "day": DATES,
+    "c": ["" if i % 7 == 3 else i * 5 % 11 for i in range(N)],
+    "note": [f"what there is to say, of {i}" for i in range(N)],
+    "label": LABELS.tolist(),
+}
+TARGETS = {
+    "label": LABELS.tolist(),
+    "kind": ["setosa", "virginica"] * (N // 2),
+    "price": (1e4 * X[:, 2]).round(2).tolist(),
+    "paid": ["TRUE", "FALSE", "FALSE"] * (N // 3),
+}
+TABLE_WORDS = [cell.encode() for cell in CELLS] + [
+    b'"',
+    b'""',
+    b'","',
+    b";",
+    b"|",
+    b"# ",
+    b"a,",
+    b"1,5",
+    b"\xe4",
+    b"\xff\xfe",
+]
+
+
+def columns_of_table(rng):
+    """Some columns, two at least, and a target."""
+    chosen = [name for name in TABLE if name != "label" and rng.random() < 0.5] or ["a"]
+    target = one_of(list(TARGETS), rng)
+    return {name: list(TABLE[name]) for name in chosen} | {target: TARGETS[target]}
+
+
+def as_text(columns, rng):
+    """As one of many programs writes it."""
+    file = io.StringIO()
+    delimiter = one_of([",", ",", ";", "\t", "|"], rng)
+    quoting = one_of([csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC], rng)
+    writer = csv.writer(
+        file, delimiter=delimiter, quoting=quoting, lineterminator=one_of(["\n", "\n", "\r\n", "\r"], rng)
+    )
+    decimal = one_of([".", ".", ","], rng)
+    if rng.random() < 0.8:
+        writer.writerow(list(columns)[int(rng.random() < 0.1) :])  # as R does without a name for those of the rows
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([repr(cell).replace(".", decimal) if isinstance(cell, float) else cell for cell in row])
+    above = one_of(["", "", "", "# by me\n", "Measured in May\n\n"], rng)
+    below = one_of(["", "", "", "\nSource: me\n", "\n\n"], rng)
+    return above + file.getvalue() + below
 
 
 def csv_file(rng):
-    text = CSV if rng.random() < 0.5 else CSV[12:]
-    text = text.replace("\n", one_of(["\n", "\n", "\r\n", "\r"], rng))
+    text = as_text(columns_of_table(rng), rng)
+    encoding = one_of(["utf-8", "utf-8", "utf-8-sig", "cp1252", "utf-16"], rng)
     if rng.random() < 0.5:
-        return mutated(text.encode(), rng, [cell.encode() for cell in CELLS])
-    cells = re.split(r"([,\r\n])", text)
+        return mutated(text.encode(encoding), rng, TABLE_WORDS)
+    cells = re.split(r"([,;\t|\r\n])", text)
     for _ in range(rng.integers(1, 5)):
         cells[rng.integers(len(cells))] = one_of(CELLS, rng)
-    return "".join(cells).encode()
+    return "".join(cells).encode("utf-8" if encoding == "cp1252" else encoding)
+
+
+def csv_gz_file(rng):
+    if rng.random() < 0.3:
+        return gzip.compress(csv_file(rng), mtime=0)
+    return mutated(zipped(as_text(columns_of_table(rng), rng).encode(), rng), rng)
+
+
+def parquet_file(rng):
+    """Columns of many types, or a damaged file of them."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    columns = {}
+    for name, cells in columns_of_table(rng).items():
+        cells = [None if cell == "" else cell for cell in cells]
+        array = pa.array(cells)
+        kinds = [pa.float32(), pa.float64(), pa.int64(), pa.string(), pa.large_string(), pa.binary(), pa.date32()]
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            array = array.cast(one_of([array.type, *kinds], rng))
+        columns[name] = array.dictionary_encode() if rng.random() < 0.2 else array
+    if rng.random() < 0.3:
+        name = one_of(list(columns), rng)
+        strange = [
+            [np.nan],
+            [1e300],
+            [None],
+            [2**63 - 1],
+            [[1, 2]],
+            [{"x": 1}],
+            ["\0"],
+            ["x" * 20_000],
+            [b"\xff"],
+            [True],
+        ]
+        columns[name] = pa.array(one_of(strange, rng) * N)
+    file = io.BytesIO()
+    packing = one_of(["NONE", "SNAPPY", "GZIP", "ZSTD"], rng)
+    write_table(pa.table(columns), file, compression=packing, row_group_size=one_of([5, 100], rng))
+    return file.getvalue() if rng.random() < 0.3 else mutated(file.getvalue(), rng, [b"PAR1"])
 
 
 TEXT = "the cat sat\nthe dog <unk> sat on the cat\n\n  a  bird – ö \n".encode()
@@ -216,5 +312,7 @@ KINDS_OF_FILES = {
     "idx.gz": ("idx", idx_gz_files),
     "npz": ("mine.npz", npz_file),
     "csv": ("mine.csv", csv_file),
+    "csv.gz": ("mine.csv.gz", csv_gz_file),
+    **({"parquet": ("mine.parquet", parquet_file)} if find_spec("pyarrow") else {}),
     "text": ("text", text_files),
 }

@@ -1,4 +1,4 @@
-"""The user's own files: one clear line for everything that is wrong with them."""
+"""The user's own arrays: one clear line for everything that is wrong with them."""
 
 import gc
 import os
@@ -15,32 +15,30 @@ from tests.data.tables import PARTS, N, X, Y, as_csv, changed, complaint
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    assert "no such file" in complaint(tmp_path / "none.csv")
+    assert "no such file" in complaint(tmp_path / "none.npz")
     assert "no such file" in complaint(tmp_path / "folder" / "none.npz")
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv", ""])
+@pytest.mark.parametrize("suffix", [".npz", ""])
 def test_a_folder_is_not_a_file(tmp_path, suffix):
     path = tmp_path / f"folder{suffix}"
     path.mkdir()
     complaint(path)
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".xlsx", "", ".npy", ".csv.gz"])
+@pytest.mark.parametrize("suffix", [".txt", ".xlsx", "", ".npy"])
 def test_an_unknown_suffix_is_answered_with_the_known_ones(raw, suffix):
     message = complaint(raw(as_csv(), suffix))
     assert ".npz" in message
     assert ".csv" in message
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv"])
-def test_an_empty_file_is_called_empty(raw, suffix):
-    assert "empty" in complaint(raw("", suffix))
+def test_an_empty_file_is_called_empty(raw):
+    assert "empty" in complaint(raw("", ".npz"))
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv"])
-def test_a_file_without_read_permission_is_refused(raw, suffix):
-    path = raw(as_csv(), suffix)
+def test_a_file_without_read_permission_is_refused(raw):
+    path = raw(GOOD_NPZ, ".npz")
     path.chmod(0)
     if os.access(path, os.R_OK):
         pytest.skip("permissions do not bind this user")
@@ -48,16 +46,10 @@ def test_a_file_without_read_permission_is_refused(raw, suffix):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-@pytest.mark.parametrize("suffix", [".npz", ".csv"])
-def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path, suffix):
-    path = tmp_path / f"pipe{suffix}"
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
+    path = tmp_path / "pipe.npz"
     os.mkfifo(path)
     complaint(path)
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_text_that_is_not_utf8_is_refused_with_the_remedy(raw, encoding):
-    assert "UTF-8" in complaint(raw(("größe,b,c,label\n" + as_csv()).encode(encoding), ".csv"))
 
 
 # What is wrong with an npz file
@@ -174,15 +166,12 @@ BAD_ARRAYS = {
     "0-d labels": ("y", np.array(1), ["()"]),
     "text labels": ("y", np.array(["cat", "dog"] * 20), ["<U3"]),
     "complex labels": ("y", Y.astype(complex), ["complex"]),
-    "negative": ("y", changed(Y, 5, -3), ["-3", "row 5"]),
     "fractional": ("y", changed(Y.astype(float), 5, 1.5), ["1.5", "row 5"]),
     "nan label": ("y", changed(Y.astype(float), 5, np.nan), ["nan", "row 5"]),
     "inf label": ("y", changed(Y.astype(float), 5, np.inf), ["inf", "row 5"]),
-    "10^9": ("y", changed(Y, 5, 10**9), ["1000000000"]),
     "2^63-1": ("y", changed(Y, 5, 2**63 - 1), []),
     "2^64-1": ("y", changed(Y.astype("u8"), 5, 2**64 - 1), []),
     "2^63": ("y", changed(Y.astype("u8"), 5, 2**63), []),
-    "1e18": ("y", changed(Y.astype(float), 5, 1e18), []),
     "1e19": ("y", changed(Y.astype(float), 5, 1e19), []),
     "1e300": ("y", changed(Y.astype(float), 5, 1e300), []),
     "1-d": ("x", X[:, 0], ["(40,)"]),
@@ -244,54 +233,8 @@ def test_test_inputs_too_large_for_float32_are_refused(npz):
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_too_few_rows_to_hold_any_out_are_refused(npz, raw, rows):
+def test_too_few_rows_to_hold_any_out_are_refused(npz, rows):
     complaint(npz(x_train=X[:rows], y_train=Y[:rows]))
-    complaint(raw(as_csv(X[:rows], Y[:rows]), ".csv"))
-
-
-# What is wrong with a csv file
-
-
-BAD_CSV = {
-    "text": (as_csv() + "1,2,cat,0\n", ["line 41", "column 3", "'cat'"]),
-    "text under a header": ("a,b,c,label\n" + as_csv() + "1,2,cat,0\n", ["line 42", "column 3", "'cat'"]),
-    "text under a header CRLF": ("a,b,c,label\r\n\r\n" + as_csv() + "1,2,cat,0\r\n", ["line 43", "column 3", "'cat'"]),
-    "text label": ("1,2,3,dog\n" + as_csv(), ["line 1", "column 4", "'dog'"]),
-    "empty cell": (as_csv() + "1,,3,0\n", ["line 41", "column 2"]),
-    "underscore": (as_csv() + "1,2_0,3,0\n", ["2_0"]),
-    "hex": (as_csv() + "1,0x10,3,0\n", ["line 41", "column 2", "0x10"]),
-    "short row": (as_csv() + "1,2,3\n", ["line 41", "3 columns", "expected 4"]),
-    "long row": (as_csv() + "1,2,3,4,0\n", ["line 41", "5 columns", "expected 4"]),
-    "header alone": ("a,b,c,label\n", ["no rows"]),
-    "header and blanks": ("a,b,c,label\n\n \n", ["no rows"]),
-    "blanks": ("\n\n \n", ["no rows"]),
-    "one column": ("1\n0\n1\n", ["one column"]),
-    "numbered columns": ("0,1,2,3\n" + as_csv().partition("\n")[2], ["0 to 3", "numbers the columns", "header=False"]),
-    "one column and header": ("label\n1\n0\n1\n", ["one column"]),
-    "semicolons": (as_csv().replace(",", ";"), ["line 2", "column 1"]),
-    "nan": (as_csv() + "1,nan,3,0\n", ["nan", "line 41", "column 2"]),
-    "overflow": (as_csv() + "1,1e999,3,0\n", ["1e999", "line 41", "column 2"]),
-    "fractional label": (as_csv() + "1,2,3,1.5\n", ["1.5", "row 40"]),
-    "negative label": (as_csv() + "1,2,3,-1\n", ["-1", "row 40"]),
-    "nan label": (as_csv() + "1,2,3,nan\n", ["nan", "line 41", "column 4"]),
-    "label 1e18": (as_csv() + "1,2,3,1e18\n", ["1000000000000000000"]),
-    "label 1e19": (as_csv() + "1,2,3,1e19\n", ["label"]),
-    "label 1e300": (as_csv() + "1,2,3,1e300\n", ["label"]),
-    "unclosed quote": (as_csv() + '1,2,"3,0\n', ["line 41"]),
-    "zero bytes": (as_csv() + "\0\0\n", ["line 41"]),
-    "zero byte": (as_csv() + "1,2,3\0,0\n", ["line 41", "column 3"]),
-    "endless cell": (as_csv() + f"1,{'z' * 200_000},3,0\n", ["line 41"]),
-    "endless line": ("z" * 200_000, []),
-    "only zero bytes": ("\0" * 1000, []),
-    "html": ("<!DOCTYPE html>\n<html><body>404, not found</body></html>\n", ["line 2"]),
-}
-
-
-@pytest.mark.parametrize(("text", "words"), BAD_CSV.values(), ids=BAD_CSV)
-def test_a_bad_csv_is_refused_with_the_place(raw, text, words):
-    message = complaint(raw(text, ".csv"))
-    assert all(word in message for word in words)
-    assert len(message) < 500
 
 
 def test_images_of_another_shape_in_another_part_are_refused(npz):

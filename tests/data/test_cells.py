@@ -11,7 +11,7 @@ from minisig.data.cells import decimal_of, is_date, is_missing, number, numbers
 NUMBERS = {
     "0": 0, "-0": 0, "+7": 7, "1234.5": 1234.5, ".5": 0.5, "5.": 5, "1e3": 1000, "1.5E-3": 0.0015, "−1.5": -1.5,
     " 12 ": 12, "\t3\u00a0": 3, "1,234": 1234, "-1,234,567.25": -1234567.25, "$12.50": 12.5, "$ 12": 12, "€5": 5,
-    "12.5 €": 12.5, "-£3": -3, "$-3": -3, "45%": 45, "45 %": 45, "0.1": 0.1, "9007199254740993": 9007199254740992,
+    "12.5 €": 12.5, "-£3": -3, "12 $": 12, "$-3": -3, "45%": 45, "45 %": 45, "9007199254740993": 9007199254740992,
 }
 COMMAS = {"1,5": 1.5, "-0,25": -0.25, ",5": 0.5, "1.234,56": 1234.56, "1,5e3": 1500, "12,50 €": 12.5, "−1,5": -1.5}
 NO_NUMBERS = [
@@ -131,3 +131,26 @@ def test_a_number_beyond_all_numbers_is_missing():
 )
 def test_a_file_has_a_decimal_comma_where_nothing_else_makes_sense(cells, delimiter, decimal):
     assert decimal_of(cells, delimiter) == decimal
+
+
+LONG = 100_000
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "0" * LONG + "x",
+        "1" + " " * LONG + "x",
+        "$" * LONG + "x",
+        "1,111" * LONG + "x",
+        "1.111" * LONG + "x",
+        "," * LONG,
+    ],
+    ids=["digits", "space", "dollars", "commas", "points", "nothing but commas"],
+)
+def test_a_long_cell_is_soon_known_to_be_none(cell):
+    """Of a pattern that can match in many ways it took minutes."""
+    for decimal in ".,":
+        assert number(cell, decimal) is None
+    assert decimal_of([cell], ";") == "."
+    assert not is_date(f"mon 1 2020 {cell}")

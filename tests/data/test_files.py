@@ -1,10 +1,11 @@
-"""The user's own files: what is accepted."""
+"""The user's own arrays: what is accepted."""
 
 import numpy as np
 import pytest
 
 from minisig.data import DataConfig, Split, load, load_file
-from tests.data.tables import PARTS, X, Y, as_csv, labelled_rows, parts
+from minisig.errors import DataError
+from tests.data.tables import PARTS, X, Y, labelled_rows, parts
 
 
 def same(a, b):
@@ -51,41 +52,6 @@ def test_the_held_out_rows_are_drawn_from_everywhere(npz):
     assert len(set(data.valid.y.tolist() + data.test.y.tolist())) > 1
 
 
-@pytest.mark.parametrize("scale", [1, 5], ids=["in range", "to be scaled"])
-def test_csv_and_npz_of_the_same_numbers_are_the_same_data(npz, raw, scale):
-    same(load_file(npz(x_train=scale * X, y_train=Y)), load_file(raw(as_csv(scale * X), ".csv")))
-
-
-WELL_SAVED = {
-    "header": "a,b,c,label\n" + as_csv(),
-    "CRLF": as_csv().replace("\n", "\r\n"),
-    "header and CRLF": "a,b,c,label\r\n" + as_csv().replace("\n", "\r\n"),
-    "CR": as_csv().replace("\n", "\r"),
-    "BOM": "\ufeff" + as_csv(),
-    "BOM and header": "\ufeffa,b,c,label\n" + as_csv(),
-    "blank lines": as_csv().replace("\n", "\n\n \n"),
-    "blank first": "\n\n" + as_csv(),
-    "blank before header": "\n\na,b,c,label\n" + as_csv(),
-    "blank after header": "a,b,c,label\n\n" + as_csv() + "\n\n",
-    "no last newline": as_csv().rstrip(),
-    "spaces": as_csv().replace(",", ", "),
-    "quoted header": '"a, in mm","b","c","label"\n' + as_csv(),
-    "unicode header": '"größe",β,c,类别\n' + as_csv(),
-    "labels 1.0": as_csv(y=Y.astype(float)),
-    "labels 1e0": as_csv().replace(",1\n", ",1e0\n"),
-}
-
-
-@pytest.mark.parametrize("text", WELL_SAVED.values(), ids=WELL_SAVED)
-def test_a_csv_file_is_read_however_it_was_saved(raw, npz, text):
-    same(load_file(raw(text, ".csv")), load_file(npz(x_train=X, y_train=Y)))
-
-
-@pytest.mark.parametrize("suffix", [".CSV", ".Csv"])
-def test_the_suffix_may_be_in_capitals(raw, suffix):
-    assert load_file(raw(as_csv(), suffix)).classes == 3
-
-
 @pytest.mark.parametrize("dtype", ["?", "i1", "i8", "u2", "f2", "f4", ">f8", ">i4", "g"])
 def test_inputs_of_any_real_type_are_read(npz, dtype):
     x = (10 * np.abs(X)).round().astype(dtype)
@@ -118,6 +84,16 @@ def test_a_file_of_black_images_is_read_though_it_unpacks_to_nearly_a_thousand_t
     assert set(np.unique(load_file(path).train.x)) == {-1.0}
 
 
-def test_a_first_row_of_whole_numbers_whose_label_others_have_too_is_an_example(raw):
-    rows = "0,1,2\n" + "".join(f"{i},{-i},{i % 3}\n" for i in range(40))
-    assert sum(len(part.y) for part in parts(load_file(raw(rows, ".csv")))) == 41
+@pytest.mark.parametrize("labels", [(-1, 1), (1, 2, 3), (5, 10**9), (-(10**18), 0, 10**18)])
+def test_labels_are_any_whole_numbers(npz, labels):
+    y = np.resize(labels, len(X))
+    data = load_file(npz(x_train=X, y_train=y, x_valid=X, y_valid=y, x_test=X, y_test=y))
+    assert data.classes == len(labels)
+    np.testing.assert_array_equal(np.array(data.prepared.classes)[data.test.y], y)
+
+
+@pytest.mark.parametrize("name", ["old.csv", "old.csv.gz", "old.parquet"])
+def test_a_table_is_read_elsewhere_and_what_was_trained_on_it_must_be_trained_again(tmp_path, name):
+    (tmp_path / name).write_text("1,2\n")
+    with pytest.raises(DataError, match=rf"train it again with: minisig train .*{name}"):
+        load_file(tmp_path / name)

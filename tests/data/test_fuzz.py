@@ -6,6 +6,7 @@ the environment makes twenty times as many.
 
 import gzip
 import os
+import signal
 import struct
 import tracemalloc
 import zipfile
@@ -16,11 +17,13 @@ import numpy as np
 import pytest
 
 from minisig.data import DataConfig, Split, load, source_for
-from minisig.errors import DataError
+from minisig.data.frame import is_table
+from minisig.errors import DataError, UsageError
 from tests.data.formats import archive, array_header, npy
 from tests.data.mutations import DTYPES, IDX, KINDS_OF_FILES, LABELS, SHAPES, X, strange_array
 
 FILES = 2000 * int(os.environ.get("MINISIG_FUZZ", "1"))  # of every kind
+MAX_SECONDS = 20  # patience with one that is read in milliseconds
 MAX_MEMORY = 16 * 2**20  # while one is read; none of the good files has more than a few thousand bytes
 
 
@@ -41,6 +44,27 @@ def check_vectors(data):
         assert height * columns == width
 
 
+def check_table(data):
+    target = data.prepared.target
+    rows = np.concatenate([data.rows[part] for part in ("train", "valid", "test")])
+    assert len(np.unique(rows)) == len(rows) == rows.max() + 1
+    for part in ("train", "valid", "test"):
+        split = getattr(data, part)
+        assert split.x.dtype == np.float32
+        assert split.x.shape == (len(data.rows[part]), data.prepared.inputs)
+        assert split.x.size > 0
+        assert np.isfinite(split.x).all()
+        assert np.isfinite(split.y).all()
+        if target.task == "classification":
+            assert (split.y.dtype, split.y.shape) == (np.int64, (len(split.x),))
+            assert 0 <= split.y.min() <= split.y.max() < data.classes == len(target.classes)
+        else:
+            assert (split.y.dtype, split.y.shape) == (np.float32, (len(split.x), data.classes))
+    assert not {*data.prepared.names} & {*data.prepared.left_out, *target.names}
+    assert all(np.isfinite(value) and value >= 0 for value in data.baselines.values())
+    assert all(line.isprintable() and len(line) < 1000 for line in data.about)
+
+
 def check_text(data):
     for text in (data.train, data.valid, data.test):
         assert text.tokens.dtype == np.int64
@@ -51,20 +75,33 @@ def check_text(data):
     assert all(np.isfinite(value) and value >= 1 for value in data.baselines.values())
 
 
+class Hang(BaseException):
+    pass
+
+
+def give_up(number, frame):
+    raise Hang(f"more than {MAX_SECONDS} s")
+
+
 def fate(path):
     """What became of these data, "read" or "refused" or else what is wrong with that, and the memory it took."""
     source, check = ("ptb", check_text) if path.name == "text" else ("digits", check_vectors)
+    if is_table(path):
+        check = check_table
     tracemalloc.start()
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(MAX_SECONDS)
     try:
         data = load(DataConfig(source=source_for(str(path), source), path=str(path)))
         outcome = "read"
-    except DataError as error:
+    except (DataError, UsageError) as error:
         outcome = "refused"
         message = str(error)
         if str(path) not in message or not message.isprintable() or len(message) > 700:
             outcome = f"unkind: {message!r}"
-    except Exception as error:  # warnings are errors here
+    except (Exception, Hang) as error:  # warnings are errors here
         outcome = f"{type(error).__name__}: {error}"
+    signal.alarm(0)
     memory = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     if outcome == "read":

@@ -108,6 +108,42 @@ def test_the_same_table_is_the_same_data_set_whoever_wrote_it(raw, form):
         np.testing.assert_array_equal(getattr(ours, part).y, getattr(plain, part).y)
 
 
+NUMBERED = lines(*([*row[:4], KINDS.index(row[4])] for row in FLOWERS))
+WELL_SAVED = {
+    "CRLF": NUMBERED.replace("\n", "\r\n"),
+    "CR": NUMBERED.replace("\n", "\r"),
+    "BOM": "\ufeff" + NUMBERED,
+    "BOM and header": "\ufeffa,b,c,d,label\n" + NUMBERED,
+    "blank lines": NUMBERED.replace("\n", "\n\n \n"),
+    "blank first": "\n\n" + NUMBERED,
+    "blank before header": "\n\na,b,c,d,label\n" + NUMBERED,
+    "blank after header": "a,b,c,d,label\n\n" + NUMBERED + "\n\n",
+    "no last newline": NUMBERED.rstrip(),
+    "spaces": NUMBERED.replace(",", " , "),
+    "quoted header": '"a, in mm","b","c","d","label"\n' + NUMBERED,
+    "unicode header": '"größe",β,c,"d",类别\n' + NUMBERED,
+    "labels 1.0": NUMBERED.replace("\n", ".0\n"),
+    "labels 1e0": NUMBERED.replace("\n", "e0\n"),
+    "tabs": NUMBERED.replace(",", "\t"),
+    "minus signs": NUMBERED.replace("-", "−"),
+    "gaps at the end": NUMBERED.replace("\n", ",,\n"),
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".CSV", ".tsv", ".tab"])
+@pytest.mark.parametrize("text", WELL_SAVED.values(), ids=WELL_SAVED)
+def test_numbers_are_read_however_they_were_saved(raw, text, suffix):
+    ours, plain = load(raw(text, suffix)), load(raw(NUMBERED, ".csv"))
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(ours, part).x, getattr(plain, part).x)
+        np.testing.assert_array_equal(getattr(ours, part).y, getattr(plain, part).y)
+
+
+def test_a_first_row_of_whole_numbers_is_an_example(raw):
+    rows = "0,1,2\n" + lines(*([i, -i, i % 3] for i in range(40)))
+    assert sum(map(len, load(raw(rows, ".csv")).rows.values())) == 41
+
+
 @pytest.mark.parametrize("form", [form for form in FORMS if form[0] in "RpK" and form != "plain"])
 def test_row_numbers_are_no_input_and_that_is_told(raw, form):
     data = load(raw(written(form), ".csv"))
@@ -445,6 +481,39 @@ def test_a_model_of_numbers_takes_no_words(raw):
 
 
 # Files that are none
+
+
+NO_TABLES = {
+    "header alone": ("a,b,c,label\n", "no rows of data"),
+    "blanks": ("\n\n \n", "the file is empty"),
+    "one column": ("label\n" + "1\n0\n" * 20, "only one column, beginning with 'label'"),
+    "html": ("<!DOCTYPE html>\n<html><body>404, not found</body></html>\n", "no rows of data"),
+    "zeros": ("\0" * 1000, "bytes of zero"),
+    "zip": ("PK\3\4" + "\0" * 26, "bytes of zero"),
+    "long row": (NUMBERED + "1,2,3,4,5,6\n", "line 151: 6 cells, expected 5"),
+    "open quote": (NUMBERED + '1,2,"3,4,0\n', "line 151: a quoted cell never ends"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), NO_TABLES.values(), ids=NO_TABLES)
+def test_what_is_no_table_is_refused_with_the_place(raw, text, words):
+    with pytest.raises(DataError, match=words) as caught:
+        load(raw(text, ".csv"))
+    message = str(caught.value)
+    assert "mine.csv" in message
+    assert message.isprintable()
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize("name", ["\x1b]0;title\x07red", "n" * 5000])
+def test_a_name_in_the_file_cannot_fill_or_write_on_the_terminal(raw, name):
+    for text in (f"x,{name}\n" + "1,a\n" * 40, f"x,{name}\n" + lines(*([i % 7, f"{i}e300"] for i in range(40)))):
+        with pytest.raises(DataError) as caught:
+            load(raw(text, ".csv"))
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 500
+    data = load(raw(f"x,{name},y\n" + lines(*([i % 7, f"{name}{i % 2}", i % 2] for i in range(40))), ".csv"))
+    assert all(line.isprintable() and len(line) < 300 for line in data.about)
 
 
 def test_what_is_no_file_is_refused_by_name(tmp_path):
