@@ -16,13 +16,17 @@ RESULTS = Path(__file__).parent / "results"
 
 def save(name: str, command: str, **content: Any) -> None:
     """Write results/NAME.json; its content may be about another machine if it has a "machine" of its own."""
-    path = RESULTS / f"{name}.json"
+    write(RESULTS / f"{name}.json", command, **content)
+    print(f"{name}.json written; now: python -m benchmarks.readme", file=sys.stderr)
+
+
+def write(path: Path, command: str, **content: Any) -> None:
+    """What save writes, anywhere."""
     if threads := os.environ.get("OPENBLAS_NUM_THREADS"):
         command = f"OPENBLAS_NUM_THREADS={threads} {command}"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"command": command, "machine": machine(), **content}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-    print(f"{path.name} written; now: python -m benchmarks.readme", file=sys.stderr)
 
 
 def read(name: str) -> Any:
