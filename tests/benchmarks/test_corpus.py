@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import corpus
-from benchmarks.tables import judge
+from benchmarks.eligible import judge
 
 ROWS = [f"{i % 7},{i * i % 11},{'abc'[i % 3]}" for i in range(90)]
 
