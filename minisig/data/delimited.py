@@ -1,7 +1,7 @@
 """Tables as text: CSV, TSV and their kin, read in pieces of bounded size.
 
-How a file is written is found out from its beginning: what separates the cells (, ; tab or |), whether the first line
-names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by NumPy's own C
+How a file is written is found out from its beginning: what separates the cells (, ; tab, | or blanks), whether the
+first line names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by NumPy's own C
 parser, any other by Python's csv module; both give the same numbers.
 
     a piece     {name: cells}, cells an array of float64 (NaN for a missing one) or a list of str, as they stand there
@@ -11,7 +11,7 @@ import codecs
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,7 +24,7 @@ from minisig.data.cells import PLAIN, decimal_of, is_missing, numbers
 from minisig.data.raw import reading
 from minisig.errors import DataError, one_line
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DELIMITERS = (",", ";", "\t", "|", " ")  # blanks in any number, the last that is thought of
 SAMPLE = 2**18  # characters from which a file is judged
 SAMPLE_ROWS = 200
 PIECE = 2**22  # characters read at a time
@@ -164,7 +164,8 @@ class Delimited:
         kinds = np.dtype([(f"{i}", "f8" if self._numeric[name] else "O") for i, name in enumerate(form.names)])
         lines = chunk.split("\n")
         try:
-            table = np.loadtxt(lines, dtype=kinds, delimiter=form.delimiter, comments=None, ndmin=1)
+            delimiter = None if form.delimiter == " " else form.delimiter
+            table = np.loadtxt(lines, dtype=kinds, delimiter=delimiter, comments=None, ndmin=1)
         except (ValueError, OverflowError):
             return None
         piece: Piece = {}
@@ -191,7 +192,7 @@ class Delimited:
                 yield line
 
         rows: list[list[str]] = []
-        reader = csv.reader(lines(), delimiter=self.form.delimiter)
+        reader = split(lines(), self.form.delimiter)
         try:
             for row in reader:
                 whole = row if len(row) == width and any(row) else self._mended(row, first + reader.line_num)
@@ -262,6 +263,13 @@ class Delimited:
             raise DataError(f"{self.where}: not a text, it holds bytes of zero; expected a table as CSV")
 
 
+def split(lines: Iterable[str], delimiter: str) -> Any:
+    """The rows of these lines, cut into cells."""
+    if delimiter == " ":
+        return csv.reader((f"{line.strip()}\n" for line in lines), delimiter=" ", skipinitialspace=True)
+    return csv.reader(lines, delimiter=delimiter)
+
+
 def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: bool = True) -> Form:
     """How the table is written that begins like this."""
     lines = sample.split("\n")
@@ -275,8 +283,8 @@ def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: boo
         skipped += 1
     if skipped and lines[skipped - 1].startswith("#"):  # a remark, or the names of the columns behind a #
         for delimiter in DELIMITERS:
-            words = next(csv.reader([lines[skipped - 1].lstrip("# ")], delimiter=delimiter))
-            row = next(csv.reader([lines[skipped]], delimiter=delimiter), [])
+            words = next(split([lines[skipped - 1].lstrip("# ")], delimiter))
+            row = next(split([lines[skipped]], delimiter), [])
             if len(words) == len(row) > 1 and not any(PLAIN.fullmatch(cell.strip()) for cell in words):
                 skipped -= 1
                 lines[skipped] = lines[skipped].lstrip("# ")
@@ -310,7 +318,7 @@ def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: boo
 
 def _lines_of(body: Sequence[str], delimiter: str) -> int:
     """How many lines the first row takes, blank ones before it included."""
-    reader = csv.reader((f"{line}\n" for line in body), delimiter=delimiter)
+    reader = split((f"{line}\n" for line in body), delimiter)
     for row in reader:
         if any(cell.strip() for cell in row):
             break
@@ -319,7 +327,7 @@ def _lines_of(body: Sequence[str], delimiter: str) -> int:
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     try:
-        return list(islice(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter), SAMPLE_ROWS))
+        return list(islice(split((f"{line}\n" for line in lines), delimiter), SAMPLE_ROWS))
     except csv.Error:
         return [line.split(delimiter) for line in lines]
 
@@ -331,13 +339,15 @@ def _delimiter(lines: Sequence[str], where: str) -> str:
         widths = [len(row) for row in _rows(lines, delimiter) if any(cell.strip() for cell in row)]
         width, count = Counter(widths).most_common(1)[0] if widths else (1, 0)
         score = (round(count / max(1, len(widths)), 1), width)
+        if delimiter == " " and (found or score[0] < 0.9):
+            break
         if width > 1 and score > best:
             best, found = score, delimiter
     if not found:
         line = next((line for line in lines if line.strip()), "")
         raise DataError(
             f"{where}: only one column, beginning with {line[:40]!r}; expected at least one input column and the "
-            f"target, separated by commas, semicolons or tabs"
+            f"target, separated by commas, semicolons, tabs or blanks"
         )
     return found
 

@@ -19,7 +19,10 @@ from minisig.errors import DataError
 
 MAX_CELLS = 2**28  # of a table that is trained on: two gigabytes of numbers
 MAX_DISTINCT = 10_000  # cells of a column of text
-SUFFIXES = (".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
+SUFFIXES = tuple(f"{end}{gz}" for end in (".csv", ".tsv", ".tab", ".dat", ".data") for gz in ("", ".gz")) + (
+    ".parquet",
+    ".pq",
+)
 
 
 @dataclass

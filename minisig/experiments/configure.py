@@ -77,7 +77,7 @@ def label(path: str) -> str:
     ('iris', 'My_table_2', 'digits.csv')
     """
     name = Path(path).name
-    stem = re.sub(r"(\.(csv|tsv|tab|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
+    stem = re.sub(r"(\.(csv|tsv|tab|dat|data|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
     words = [re.sub(r"[^\w.-]+", "_", text).strip("_.-") for text in (stem, name)]
     return next((word[:80] for word in words if word and word not in EXPERIMENTS), f"{OWN_TABLE}-{words[0][:80]}")
 
