@@ -38,8 +38,8 @@ from typing import Any
 
 import click
 
-from benchmarks.record import RESULTS, unwrapped, write
 from benchmarks.eligible import LARGE, decoded, judge, looks_like_table
+from benchmarks.record import RESULTS, unwrapped, write
 
 # Name and version, of which the source is taken.
 PACKAGES = """

@@ -9,8 +9,8 @@ from minisig.errors import DataError, Diverged, Interrupted, UsageError
 from minisig.experiments import configure
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_config
-from minisig.training.model_file import model_info
 from minisig.training.folder import FILES, RunFolder
+from minisig.training.model_file import model_info
 from minisig.training.run import resume, run
 from tests.cli.command import tree
 from tests.faults.runs import begun, contents, stop_at
