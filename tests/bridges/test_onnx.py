@@ -1,5 +1,6 @@
 """A model as ONNX, run by onnxruntime on rows that it was not trained on: the answers are those of the model itself."""
 
+import json
 import os
 import sys
 import warnings
@@ -16,6 +17,7 @@ from minisig.errors import CannotWrite, MinisigError, UsageError
 from minisig.network import Network
 from minisig.trained import onnx as module
 from minisig.trained.model import Model, Unseen
+from tests.cli.command import cli, strict
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'minisig[onnx]'")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -407,3 +409,26 @@ def test_what_the_checker_refuses_is_not_written(fruit, tmp_path, monkeypatch):
     with pytest.raises(MinisigError, match="mistake in the graph"):
         fruit.export(tmp_path / "model.onnx")
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_command_says_what_goes_in_and_comes_out(tmp_path, monkeypatch):
+    model = trained(tmp_path, ["fruit"])
+    monkeypatch.chdir(tmp_path)
+    result = cli("export", "run", "fruit.onnx", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = strict(result.stdout)
+    assert found == {"onnx": "fruit.onnx"} | model.export(tmp_path / "twin.onnx")
+    assert (tmp_path / "fruit.onnx").read_bytes() == (tmp_path / "twin.onnx").read_bytes()
+    assert found["inputs"][0] == {"name": "colour", "type": "string", "shape": ["N", 1]}
+    lines = cli("export", "run/best.safetensors", "fruit.onnx").stdout.splitlines()
+    assert lines[:3] == ["saved as fruit.onnx", "inputs", "  colour  string  (N, 1)"]
+    assert lines[-3:] == ["outputs", "  label          string  (N)", "  probabilities  double  (N, 3)"]
+
+
+def test_of_many_columns_the_command_shows_the_first(digits, tmp_path):
+    columns = {f"p{i}": column for i, column in enumerate(digits.train.x[:, 10:54].T.tolist())}
+    model = trained(tmp_path, ["class"], columns | {"class": [f"c{y}" for y in digits.train.y]})
+    lines = cli("export", tmp_path / "run", tmp_path / "digits.onnx").stdout.splitlines()
+    assert f"  and {len(model.columns) - 20} more" in lines
+    assert len(lines) == 26
+    assert len(json.loads(cli("export", tmp_path / "run", tmp_path / "d.onnx", "--json").stdout)["inputs"]) > 40
