@@ -197,6 +197,12 @@ class Model:
             found["per_class"] = per_class(counts, self.classes or [])
         return found | {"notes": notes}
 
+    def export(self, path: Path | str) -> dict[str, Any]:
+        """Write it to a file .onnx, raw rows in and answers out, see trained/onnx.py; its inputs and outputs."""
+        from minisig.trained.onnx import export
+
+        return export(self, Path(path))
+
     def require_rows(self) -> None:
         if self.task == "sequences":
             raise UsageError(f"{self.info.name} is a model of sequences: it does not predict from the rows of a table")
