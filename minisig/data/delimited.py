@@ -1,8 +1,8 @@
 """Tables as text: CSV, TSV and their kin, read in pieces of bounded size.
 
 How a file is written is found out from its beginning: what separates the cells (, ; tab, | or blanks), whether the
-first line names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by NumPy's own
-C parser, any other by Python's csv module; both give the same numbers.
+first line names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by the C
+parser of NumPy, any other by Python's csv module; both give the same numbers.
 
     a piece     {name: cells}, cells an array of float64 (NaN for a missing one) or a list of str, as they stand there
 """

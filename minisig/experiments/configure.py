@@ -47,9 +47,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
 
 def known(config: Config) -> Experiment | None:
     """The experiment that a configuration is one of: a run on a table is called after its file."""
-    if config.experiment in EXPERIMENTS:
-        return EXPERIMENTS[config.experiment]
-    return EXPERIMENTS.get(config.data.source)
+    return EXPERIMENTS.get(base(config))
 
 
 def compared(config: Config, summary: Mapping[str, Any]) -> str:
@@ -61,8 +59,8 @@ def compared(config: Config, summary: Mapping[str, Any]) -> str:
 
 def base(config: Config) -> str:
     """The name of that experiment, or what the configuration says."""
-    own = config.experiment not in EXPERIMENTS and config.data.source in EXPERIMENTS
-    return config.data.source if own else config.experiment
+    own = config.experiment not in EXPERIMENTS and config.data.source == OWN_TABLE
+    return OWN_TABLE if own else config.experiment
 
 
 def is_own(experiment: str) -> bool:

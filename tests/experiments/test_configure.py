@@ -89,7 +89,12 @@ def test_data_are_found_from_wherever_a_run_is_resumed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("overrides", "source"),
-    [({"data.path": "mine.csv"}, "table"), ({"data.path": "mine.npz"}, "file"), ({"data.path": "."}, "images"), ({"data.source": "xor"}, "xor")],
+    [
+        ({"data.path": "mine.csv"}, "table"),
+        ({"data.path": "mine.npz"}, "file"),
+        ({"data.path": "."}, "images"),
+        ({"data.source": "xor"}, "xor"),
+    ],
 )
 def test_a_path_stands_for_the_source_that_reads_it(overrides, source):
     assert configure("digits", overrides).data.source == source
