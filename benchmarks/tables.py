@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping
 from math import sqrt
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from benchmarks.record import commit, machine, read, save, unwrapped
 from benchmarks.table_files import TABLES, Table, table_file
+from benchmarks.table_report import PEERS, beside, result_rows
 from minisig.data import Dataset
 from minisig.data.cells import MISSING
 from minisig.data.prepared import Numeric, TableInputs
@@ -40,7 +41,6 @@ from minisig.training.run import run
 
 SEEDS = 5
 PASSES = 2000  # at most, of the peers that shall converge
-PEERS = ("defaults", "converged", "early stopping")
 FILLED = "(missing)"
 
 
@@ -151,47 +151,10 @@ def measure(
         "rows": len(rows.y),
         "inputs": inputs.inputs,
         "metric": metric,
-        "machine": {**machine(), "commit": commit()},
         "guessing": guessing,
         "results": found,
         "cpu_seconds": {who: round(mean(values), 2) for who, values in seconds.items()},
     }
-
-
-class Beside(NamedTuple):
-    """Ours beside the best peer: the mean difference, below 0 where ours is better, and its standard error."""
-
-    peer: str
-    difference: float
-    error: float
-
-    @property
-    def worse(self) -> bool:
-        return self.difference > 2 * self.error
-
-
-def beside(row: Mapping[str, Any]) -> Beside:
-    results = row["results"]
-    best = min(PEERS, key=lambda peer: mean(results[peer]))
-    differences = [own - other for own, other in zip(results["minisig"], results[best], strict=True)]
-    return Beside(best, mean(differences), stdev(differences) / sqrt(len(differences)))
-
-
-def result_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
-    """A line for every table; the first is the head."""
-    lines = [["table", "rows", "", "guessing", "minisig", *PEERS, "minisig − best of these"]]
-    for row in rows:
-        digits = 2 if row["metric"] == "test_error" or mean(row["guessing"]) < 10 else 1
-        cells = [
-            f"{mean(values):,.{digits}f} ± {stdev(values):,.{digits}f}"
-            for values in (row["results"][who] for who in ("minisig", *PEERS))
-        ]
-        _, difference, error = beside(row)
-        what = "error %" if row["metric"] == "test_error" else "RMSE"
-        guess = f"{mean(row['guessing']):,.{digits}f}"
-        compared = f"{difference:+,.{digits}f} ± {error:,.{digits}f}".replace("-", "−")
-        lines.append([row["table"], f"{row['rows']:,}", what, guess, *cells, compared])
-    return lines
 
 
 @click.command(help=unwrapped(__doc__))
@@ -205,8 +168,10 @@ def main(names: tuple[str, ...], check: bool, settings: bool) -> None:
         print(compare(names or tuple(TABLES)))
         return
     rows = {row["table"]: row for row in (read("tables") or {"rows": []})["rows"]}
+    made_on = {**machine(), "commit": commit()}  # before results are written, which changes what is checked out
     for name in () if check else names or TABLES:
-        rows[name] = measure(name, table_file(name), TABLES[name], SEEDS, {})
+        found = measure(name, table_file(name), TABLES[name], SEEDS, {})
+        rows[name] = {**found, "machine": made_on}  # the other rows may be another's
         print(columns(result_rows([rows[name]])), flush=True)
         ordered = [rows[name] for name in TABLES if name in rows]
         save("tables", "python -m benchmarks.tables", seeds=SEEDS, rows=ordered)
@@ -216,8 +181,8 @@ def main(names: tuple[str, ...], check: bool, settings: bool) -> None:
     print(columns(result_rows(chosen)))
     if check and (worse := [row for row in chosen if beside(row).worse]):
         for row in worse:
-            found = beside(row)
-            print(f"{row['table']}: worse than {found.peer} by {found.difference:.3g} ± {found.error:.2g}")
+            peer, difference, error = beside(row)
+            print(f"{row['table']}: worse than {peer} by {difference:.3g} ± {error:.2g}")
         raise SystemExit(1)
 
 

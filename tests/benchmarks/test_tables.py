@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("sklearn", reason="needs the extra sklearn")
 pytest.importorskip("pandas", reason="needs pandas")
 
-from benchmarks import table_files, table_settings, tables
+from benchmarks import table_files, table_report, table_settings, tables
 from benchmarks.table_files import TABLES, Table, table_file, taken_out
 from minisig.errors import DataError
 from minisig.experiments import suited
@@ -67,18 +67,18 @@ def test_every_seed_has_a_result_of_everybody(mixed):
     assert list(row["results"]) == ["minisig", "defaults", "converged", "early stopping"]
     assert all(len(values) == 2 and np.isfinite(values).all() for values in row["results"].values())
     assert row["rows"] == 112
-    head, line = tables.result_rows([row])
+    head, line = table_report.result_rows([row])
     assert len(head) == len(line)
 
 
 def test_the_difference_is_taken_seed_by_seed_and_from_the_best_peer():
     results = {"minisig": [3.0, 5.0], "defaults": [9.0, 9.0], "converged": [2.0, 4.0], "early stopping": [3.0, 4.0]}
-    found = tables.beside({"results": results})
+    found = table_report.beside({"results": results})
     assert found == ("converged", 1, 0)
     assert found.worse
     results["converged"] = [1.0, 5.0]
-    assert tables.beside({"results": results}) == ("converged", 1, 1)
-    assert not tables.beside({"results": results}).worse
+    assert table_report.beside({"results": results}) == ("converged", 1, 1)
+    assert not table_report.beside({"results": results}).worse
 
 
 def test_a_table_of_scikit_learn_has_its_classes_by_name(tmp_path):
