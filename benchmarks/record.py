@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -56,6 +57,20 @@ def machine() -> dict[str, str | int | None]:
         "blas": _blas(),
         "minisig": __version__,
     }
+
+
+def commit() -> str | None:
+    """The one that is checked out, with "+" if files differ from it."""
+    git = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"]
+    found = subprocess.run(git, capture_output=True, text=True)
+    return found.stdout.strip() or None
+
+
+def held(field: str) -> int:
+    """Bytes that this process holds, VmRSS, or at most ever held, VmHWM. Linux only."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (kilobytes,) = (line.split()[1] for line in lines if line.startswith(field))
+    return int(kilobytes) * 1024
 
 
 def _blas() -> str | None:

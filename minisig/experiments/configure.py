@@ -97,7 +97,7 @@ def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = N
     if epochs is not None:
         batches = data.train.batches(config.batch_size, config.seed)
         iterations = epochs * getattr(batches, "per_epoch", 1)
-        config = configure(experiment, settings(replace(config, iterations=iterations)))
+        config = checked_config(replace(config, iterations=iterations))
     return config, data
 
 
