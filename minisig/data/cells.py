@@ -32,10 +32,10 @@ MISSING = frozenset(
         "#value!",
         "#div/0!",
     }
-    | {"-nan", "<na>", "missing", "inf", "-inf", "+inf", "infinity", "-infinity"}
+    | {"-nan", "<na>", "missing", "inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"}
 )
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)  # 0,123 is not: a comma before decimals
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+", re.ASCII)
 DRESS = re.compile(r"[$£€¥]\s*|\s*[%€]$")  # what stands around a number and does not change which is the larger
@@ -95,7 +95,8 @@ def numbers(cells: Sequence[str], decimal: str = ".") -> Read:
     """All cells as numbers; those that are none are NaN."""
     try:
         values = np.fromiter(map(float, cells), np.float64, len(cells))
-        if np.isfinite(values).all() and not any("_" in cell for cell in cells):  # float takes 2019_01 for a number
+        text = "".join(cells)  # float takes 2019_01 for a number, and ٣
+        if np.isfinite(values).all() and "_" not in text and text.isascii():
             return Read(values, {}, 0)
     except ValueError:
         pass
@@ -134,11 +135,11 @@ def decimal_of(cells: Sequence[str], delimiter: str) -> str:
 
 
 def _commas(cells: Sequence[str]) -> bool:
+    bare = (DRESS.sub("", cell.strip().replace("\u2212", "-")) for cell in cells if "," in cell)
     return any(
-        (COMMA.fullmatch(cell.strip()) and not GROUPED.fullmatch(cell.strip())) or GROUPED_COMMA.fullmatch(cell.strip())
-        for cell in cells
+        (COMMA.fullmatch(cell) and not GROUPED.fullmatch(cell)) or GROUPED_COMMA.fullmatch(cell) for cell in bare
     )
 
 
 def _point(cell: str) -> bool:
-    return "." in cell and bool(PLAIN.fullmatch(cell.strip()))
+    return "." in cell and bool(PLAIN.fullmatch(DRESS.sub("", cell.strip().replace("\u2212", "-"))))

@@ -12,7 +12,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -20,13 +20,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from minisig.data.cells import PLAIN, decimal_of, is_missing, numbers
-from minisig.data.raw import reading
+from minisig.data.cells import PLAIN, decimal_of, is_missing, number, numbers
+from minisig.data.raw import reading, require_plain
 from minisig.errors import DataError, one_line
 
 DELIMITERS = (",", ";", "\t", "|", " ")  # blanks in any number, the last that is thought of
-SAMPLE = 2**18  # characters from which a file is judged
+SAMPLE = 2**18  # characters from which a file is judged …
+MAX_SAMPLE = 2**22  # … and at most so many, where lines are long
 SAMPLE_ROWS = 200
+SAMPLE_CELLS = 1000
 PIECE = 2**22  # characters read at a time
 MAX_LINE = 2**24
 MAX_COLUMNS = 50_000
@@ -69,8 +71,7 @@ class NotNumbers(Exception):
 @contextmanager
 def opened(path: Path) -> Iterator[IO[str]]:
     """The text of a file, unpacked if its name ends in .gz."""
-    if not path.is_file():
-        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    require_plain(path)
     with reading(path) as file, as_text(file) as text:
         yield text
 
@@ -106,6 +107,9 @@ class Delimited:
         self._file = file
         self._rest = file.read(SAMPLE)
         self._ended = len(self._rest) < SAMPLE
+        while not self._ended and len(self._rest) < MAX_SAMPLE and self._rest.count("\n") < 10:
+            self._rest += (more := file.read(SAMPLE))
+            self._ended = not more
         if not self._rest.strip():
             raise DataError(f"{where}: the file is empty")
         self._require_text(self._rest)
@@ -140,10 +144,10 @@ class Delimited:
     def _chunk(self) -> str:
         """Whole lines."""
         while True:
-            cut = self._rest.rfind("\n", 0, PIECE) + 1
-            if self._ended and len(self._rest) <= PIECE:
+            cut = self._rest.rfind("\n", 0, PIECE) + 1 or self._rest.find("\n", PIECE) + 1
+            if self._ended and (not cut or len(self._rest) <= PIECE):
                 cut = len(self._rest)
-            if cut or (self._ended and not self._rest):
+            if cut or self._ended:
                 chunk, self._rest = self._rest[:cut], self._rest[cut:]
                 return chunk
             if len(self._rest) > MAX_LINE:
@@ -159,7 +163,7 @@ class Delimited:
     def _quick(self, chunk: str) -> Piece | None:
         """The piece by NumPy's parser, if every row has all its cells and those of numbers are numbers."""
         form = self.form
-        if not self._numeric or form.decimal != ".":
+        if not self._numeric or form.decimal != "." or chunk.isspace():
             return None
         kinds = np.dtype([(f"{i}", "f8" if self._numeric[name] else "O") for i, name in enumerate(form.names)])
         lines = chunk.split("\n")
@@ -181,43 +185,44 @@ class Delimited:
 
     def _parsed(self, chunk: str) -> list[list[str]]:
         """The rows by the csv module, every one with as many cells as there are columns."""
-        width, first = len(self.form.names), self.line
-        ended = False
+        width, first, row_starts = len(self.form.names), self.line, 1
+        ended = exhausted = False
+        more = io.StringIO()
 
         def lines() -> Iterator[str]:
-            nonlocal ended
+            nonlocal ended, exhausted, more
             yield from io.StringIO(chunk)
             ended = True
-            while line := self._line():  # a quoted cell goes on in the next chunk
-                yield line
+            while text := self._chunk():  # a quoted cell goes on in the next chunk
+                more = io.StringIO(text)
+                yield from more
+            exhausted = True
 
         rows: list[list[str]] = []
         reader = split(lines(), self.form.delimiter)
         try:
             for row in reader:
-                whole = row if len(row) == width and any(row) else self._mended(row, first + reader.line_num)
+                if exhausted:
+                    raise csv.Error("a quoted cell never ends")
+                whole = row if len(row) == width > 1 else self._mended(row, first + reader.line_num)
                 if whole:
                     rows.append(whole)
                 if ended:
                     break
+                row_starts = reader.line_num + 1
         except csv.Error as error:
             raise DataError(
-                f"{self.where}, line {first + reader.line_num:,}: {one_line(error)}; is a quote missing?"
+                f"{self.where}, line {first + row_starts:,}: {one_line(error)}; is a quote missing?"
             ) from None
+        self._rest = more.read() + self._rest
         self.line = first + reader.line_num
         return rows
-
-    def _line(self) -> str:
-        while "\n" not in self._rest and not self._ended and len(self._rest) <= MAX_LINE:
-            self._fill()
-        line, end, self._rest = self._rest.partition("\n")
-        return line + end
 
     def _mended(self, row: list[str], number: int) -> list[str] | None:
         """A row of another length; None for a line that is no row."""
         width = len(self.form.names)
         filled = sum(bool(cell.strip()) for cell in row)
-        if not filled and (width > 1 or not row):
+        if not filled and len(row) <= 1 and (width > 1 or not row):  # a blank line
             return None
         if len(row) > width:
             if any(cell.strip() for cell in row[width:]):
@@ -237,7 +242,7 @@ class Delimited:
         piece: Piece = {}
         for name, cells in zip(self.form.names, zip(*rows, strict=True), strict=True):
             was = self._numeric.get(name)
-            if name in self.form.text or (was is False and strict):
+            if name in self.form.text or was is False:
                 self._numeric[name] = False
                 piece[name] = list(cells)
                 continue
@@ -283,45 +288,56 @@ def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: boo
         skipped += 1
     if skipped and lines[skipped - 1].startswith("#"):  # a remark, or the names of the columns behind a #
         for delimiter in DELIMITERS:
-            words = next(split([lines[skipped - 1].lstrip("# ")], delimiter))
-            row = next(split([lines[skipped]], delimiter), [])
-            if len(words) == len(row) > 1 and not any(PLAIN.fullmatch(cell.strip()) for cell in words):
+            words, row = (_rows([line], delimiter)[0] for line in (lines[skipped - 1].lstrip("# "), lines[skipped]))
+            named = len(words) == len(row) > 1 and any(PLAIN.fullmatch(cell.strip()) for cell in row)
+            if named and not any(PLAIN.fullmatch(cell.strip()) for cell in words):
                 skipped -= 1
                 lines[skipped] = lines[skipped].lstrip("# ")
                 break
     body = lines[skipped : skipped + SAMPLE_ROWS]
-    delimiter = _delimiter(body, where)
+    delimiter = _delimiter(body, where, wanted)
     rows = [row for row in _rows(body, delimiter) if any(cell.strip() for cell in row)]
+    if not rows:
+        raise DataError(f"{where}: no rows of data")
     width = Counter(len(row) for row in rows[1:] or rows).most_common(1)[0][0]
-    while len(rows) > 2 and len(rows[0]) < width - 1 and sum(bool(c.strip()) for c in rows[0]) <= max(1, width // 3):
-        skipped += 1  # a title above the table
-        rows = rows[1:]
-        body = body[1:]
+    while len(rows) > 2 and _is_title(rows[0], rows[1], width):
+        above = _lines_of(body, delimiter)
+        skipped, rows, body = skipped + above, rows[1:], body[above:]
     if width > MAX_COLUMNS:
         raise DataError(f"{where}: {width:,} columns, at most {MAX_COLUMNS:,} are read")
-    first = [cell.strip() for cell in rows[0]]
-    header = set(wanted) <= set(first) if wanted and set(wanted) & set(first) else _is_header(first, rows[1:], width)
+    first = [" ".join(cell.split()) for cell in rows[0]]
+    known = set(wanted) & set(first)
+    header = (known and 2 * len(known) >= len(set(wanted))) or _is_header(first, rows[1:], width)
     if header:
-        if len(first) == width - 1:  # as R writes row names
-            first = ["", *first]
+        if len(first) == width - 1:  # as R writes row names, or every row ends with a delimiter
+            first = ["", *first] if any(row[-1].strip() for row in rows[1:] if len(row) == width) else [*first, ""]
         elif len(first) > width and not any(first[width:]):
             first = first[:width]
         width = max(width, len(first))
         skipped += lines[skipped : skipped + 1] != [] and _lines_of(body, delimiter)
     names = _named(first if header else [], width)
-    cells = [cell for row in rows[header:] for cell in row]
+    cells = [cell for row in rows[bool(header) :] for cell in row]
     decimal = decimal_of(cells, delimiter)
     if decimal == ",":
         notes.append("numbers have a decimal comma")
     return Form(names, delimiter, decimal, skipped, bool(header), notes=tuple(notes))
 
 
+def _is_title(first: Sequence[str], second: Sequence[str], width: int) -> bool:
+    """Whether the first line stands above the table: it has fewer cells, or one that is not blank, and names follow."""
+    filled = sum(bool(cell.strip()) for cell in first)
+    if len(first) < width - 1:
+        return filled <= max(1, width // 3)
+    return filled == 1 and width > 2 and len(second) == width and not any(not c.strip() or _numeric(c) for c in second)
+
+
 def _lines_of(body: Sequence[str], delimiter: str) -> int:
     """How many lines the first row takes, blank ones before it included."""
     reader = split((f"{line}\n" for line in body), delimiter)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            break
+    with suppress(csv.Error):  # where lines are cut without it
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                break
     return reader.line_num
 
 
@@ -332,17 +348,27 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
         return [line.split(delimiter) for line in lines]
 
 
-def _delimiter(lines: Sequence[str], where: str) -> str:
-    """What cuts the lines into the same number of cells, most of all into more than one."""
-    best, found = (0.0, 0), ""
+def _delimiter(lines: Sequence[str], where: str, wanted: Sequence[str]) -> str:
+    """What cuts the lines into the same number of cells, the first like the others, and these into numbers, and many.
+
+    So a comma between the digits of 1,5;2,5 separates nothing, nor does one in a tab's Smith, John.
+    """
+    best, found = (0.0, False, 0.0, 0), ""
     for delimiter in DELIMITERS:
-        widths = [len(row) for row in _rows(lines, delimiter) if any(cell.strip() for cell in row)]
-        width, count = Counter(widths).most_common(1)[0] if widths else (1, 0)
-        score = (round(count / max(1, len(widths)), 1), width)
-        if delimiter == " " and (found or score[0] < 0.9):
+        rows = [row for row in _rows(lines, delimiter) if any(cell.strip() for cell in row)]
+        width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (1, 0)
+        if delimiter == " " and (found or count < 0.9 * len(rows)):
             break
-        if width > 1 and score > best:
+        if width < 2:
+            continue
+        cells = list(islice((cell for row in rows[1:] or rows for cell in row), SAMPLE_CELLS))
+        share = sum(map(_numeric, cells)) / len(cells)
+        alike = len(rows[0]) == width or len(rows[0]) == width - 1 > 1
+        score = (round(count / len(rows), 1), alike, round(share, 1), width)
+        if score > best:
             best, found = score, delimiter
+    if not found and wanted:  # one of them may be all there is
+        return ","
     if not found:
         line = next((line for line in lines if line.strip()), "")
         raise DataError(
@@ -357,8 +383,9 @@ def _is_header(first: Sequence[str], rest: Sequence[Sequence[str]], width: int) 
     if len(first) == width - 1 and rest:
         return True
     columns = [[row[i].strip() for row in rest if i < len(row)] for i in range(len(first))]
-    if rest and list(first) == [str(i) for i in range(len(first))]:  # as pandas writes columns without names
-        return not all(row[:1] == ["0"] for row in rest[:1])
+    own = list(first[1:] if first[0] == "" else first)
+    if rest and own == [str(i) for i in range(len(own))]:  # as pandas writes columns without names
+        return len(first) > 3 or first[0] == "" or rest[0][:1] != ["0"]
     votes = against = 0
     for cell, column in zip(first, columns, strict=True):
         if is_missing(cell):
@@ -377,7 +404,7 @@ def _is_header(first: Sequence[str], rest: Sequence[Sequence[str]], width: int) 
 
 
 def _numeric(cell: str) -> bool:
-    return not numbers([cell]).odd or not numbers([cell], ",").odd
+    return number(cell) is not None or number(cell, ",") is not None or is_missing(cell)
 
 
 def _named(first: Sequence[str], width: int) -> tuple[str, ...]:

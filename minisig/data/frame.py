@@ -5,7 +5,7 @@ read_table(path)        from CSV, TSV and their kin, gzipped or not, or from Par
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from minisig.data.cells import Numbers, is_missing
 from minisig.data.delimited import Delimited, NotNumbers, Piece, as_text, opened
+from minisig.data.prepared import as_word
 from minisig.errors import DataError
 
 MAX_CELLS = 2**28  # of a table that is trained on: two gigabytes of numbers
@@ -30,6 +31,12 @@ class Text:
     values: list[str]
     codes: NDArray[np.int32]
     more: bool = False
+
+    @classmethod
+    def of(cls, numbers: Numbers) -> "Text":
+        """Numbers that are names."""
+        values, codes = np.unique(numbers, return_inverse=True)
+        return cls([as_word(value) for value in values.tolist()], codes.astype(np.int32))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -65,13 +72,13 @@ def is_parquet(path: Path | str) -> bool:
     return str(path).lower().endswith((".parquet", ".pq"))
 
 
-def read_table(path: Path) -> Frame:
-    """The table in this file."""
+def read_table(path: Path, text: Collection[str] = ()) -> Frame:
+    """The table in this file, these columns of it as text whatever they look like."""
     if is_parquet(path):
         from minisig.data.parquet import parquet_pieces
 
         return _gathered(path, parquet_pieces(path), ".")
-    text: frozenset[str] = frozenset()
+    text = frozenset(text)
     while True:
         with opened(path) as file:
             table = Delimited(file, str(path), text=text)
@@ -87,21 +94,22 @@ def read_table(path: Path) -> Frame:
             return frame
 
 
-def table_pieces(path: Path | None, names: Sequence[str], rows: int) -> Iterator[Piece]:
+def table_pieces(path: Path | None, names: Sequence[str], rows: int, text: Collection[str] = ()) -> Iterator[Piece]:
     """The table in this file, or in what comes from standard input, as pieces of so many rows, the last one shorter.
 
-    However large it is, only a piece of it is in memory at a time.
+    However large it is, only a piece of it is in memory at a time. `names` are columns that are expected, and `text`
+    those that are read as text whatever they look like.
     """
     if path is None:
-        with as_text(os.fdopen(os.dup(0), "rb")) as text:
-            yield from even(Delimited(text, "standard input", names=names).pieces(strict=False), rows)
+        with os.fdopen(os.dup(0), "rb") as raw, as_text(raw) as file:
+            yield from even(Delimited(file, "standard input", names=names, text=text).pieces(strict=False), rows)
     elif is_parquet(path):
         from minisig.data.parquet import parquet_pieces
 
         yield from even(parquet_pieces(path), rows)
     else:
-        with opened(path) as text:
-            yield from even(Delimited(text, str(path), names=names).pieces(strict=False), rows)
+        with opened(path) as file:
+            yield from even(Delimited(file, str(path), names=names, text=text).pieces(strict=False), rows)
 
 
 def even(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
@@ -132,8 +140,6 @@ def _joined(parts: list[Any]) -> Any:
         return parts[0]
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
-    from minisig.data.prepared import as_word
-
     return [word for part in parts for word in (map(as_word, part.tolist()) if isinstance(part, np.ndarray) else part)]
 
 

@@ -22,7 +22,8 @@ FEW_CLASSES = 10  # so many whole numbers are classes rather than amounts
 ROWS_A_CLASS = 5  # on average, for a column to be taken for classes unasked
 LEAST_ROWS = 10
 ROW_NUMBERS = re.compile(
-    r"unnamed:? ?\d*|index|(row|obs|observation|case|record|sample)?[ _.-]?(id|nr|no|num|number|names?|s)?",
+    r"unnamed:? ?\d*|__index_level_\d+__|index"
+    r"|(row|obs|observation|case|record|sample)?[ _.-]?(id|nr|no|num|number|names?|s)?",
     re.IGNORECASE,
 )
 IDENTIFIER = re.compile(r"(.*[ _.-])?(id|uuid|guid|key)|.*[a-z](ID|Id|Key)")
@@ -107,18 +108,17 @@ def why_left_out(frame: Frame, name: str) -> str:
         return "empty"
     if (known == known[0]).all():
         return f"constant, {known[0]:g}" if len(known) == frame.rows else ""
-    whole = len(known) == frame.rows and (column == np.floor(column)).all()
-    if whole and frame.header:
-        unnamed = name.startswith("unnamed ") or name.lower().startswith("unnamed:")
-        consecutive = bool((np.diff(column) == 1).all())
-        if consecutive and (unnamed or column[0] in (0, 1)) and (unnamed or ROW_NUMBERS.fullmatch(name)):
-            return "row numbers"
-        if unnamed and len(np.unique(column)) == frame.rows:
-            return "row numbers"
-        if IDENTIFIER.fullmatch(name) and len(np.unique(column)) > 0.95 * frame.rows and frame.rows > 20:
-            return "identifiers"
-    if whole and not frame.header and (np.diff(column) == 1).all() and column[0] in (0, 1):
+    if not (known == np.floor(known)).all():
+        return ""
+    counting = bool((np.diff(known) == 1).all())  # lines without a number may come between or below
+    if not frame.header:
+        return "row numbers" if counting and known[0] in (0, 1) else ""
+    unnamed = name.startswith("unnamed ") or name.lower().startswith(("unnamed:", "__index_level_"))
+    distinct = len(np.unique(known))
+    if (unnamed and distinct == len(known)) or (counting and known[0] in (0, 1) and ROW_NUMBERS.fullmatch(name)):
         return "row numbers"
+    if IDENTIFIER.fullmatch(name) and distinct > 0.95 * len(known) and len(known) > 20:
+        return "identifiers"
     return ""
 
 

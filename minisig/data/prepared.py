@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from minisig.data.cells import MISSING, Numbers, numbers
+from minisig.data.cells import MISSING, PLAIN, Numbers, numbers
 from minisig.data.scaling import Scaling, scaled_pixels
 from minisig.errors import DataError
 
@@ -74,11 +74,11 @@ class Numeric(msgspec.Struct, frozen=True, tag="numeric", tag_field="kind", forb
     def of(cls, name: str, values: Numbers) -> "Numeric":
         """What the training part's values say; at least one of them is there."""
         known = values[~np.isnan(values)]
-        fill = float(np.median(known))
         with np.errstate(over="ignore", invalid="ignore"):
+            fill = float(np.median(known))
             filled = np.where(np.isnan(values), fill, values)
             centre, scale = float(filled.mean()), float(filled.std())
-        if not (np.isfinite(centre) and np.isfinite(scale)):
+        if not np.isfinite([fill, centre, scale]).all():
             raise DataError(
                 f"column {name}: values up to {abs(known).max():.3g} are too large; leave it out or scale it"
             )
@@ -95,7 +95,8 @@ class Numeric(msgspec.Struct, frozen=True, tag="numeric", tag_field="kind", forb
         if gone.any():
             noticed.missing[self.name] = noticed.missing.get(self.name, 0) + int(gone.sum())
             values = np.where(gone, self.fill, values)
-        standardised: NDArray[np.float64] = (values - self.centre) / self.scale
+        with np.errstate(over="ignore"):  # told by TableInputs.filled
+            standardised: NDArray[np.float64] = (values - self.centre) / self.scale
         return standardised
 
 
@@ -118,28 +119,33 @@ class Categorical(msgspec.Struct, frozen=True, tag="categorical", tag_field="kin
     def places(self, cells: Sequence[str], noticed: Noticed) -> NDArray[np.int64]:
         """Which of its inputs is 1 for each cell; −1 for none."""
         known = {value: i for i, value in enumerate(self.values)}
+        spelt = {as_number(value): i for i, value in enumerate(self.values)}  # 1, 1.0 and 01 are one
         other = len(self.values) if self.other else -1
         missing = len(self.values) + self.other if self.missing else -1
         counts: dict[str, int] = {}
         for cell in cells:
             counts[cell] = counts.get(cell, 0) + 1
-        unknown, gone = {}, 0
+        places: dict[str, int] = {}
+        unknown: dict[str, int] = {}
+        gone = 0
         for cell, n in counts.items():
             word = cell.strip()
             if word in known:
-                known[cell] = known[word]
+                places[cell] = known[word]
             elif word.lower() in MISSING:
-                known[cell] = missing
+                places[cell] = missing
                 gone += n
+            elif (value := as_number(word)) is not None and value in spelt:
+                places[cell] = spelt[value]
             else:
-                known[cell] = other
+                places[cell] = other
                 if not self.other:
-                    unknown[word] = n
+                    unknown[word] = unknown.get(word, 0) + n
         if unknown:
             noticed.count(noticed.unknown, self.name, unknown)
         if gone:
             noticed.missing[self.name] = noticed.missing.get(self.name, 0) + gone
-        return np.fromiter(map(known.__getitem__, cells), np.int64, len(cells))
+        return np.fromiter(map(places.__getitem__, cells), np.int64, len(cells))
 
 
 Column = Numeric | Categorical
@@ -213,7 +219,8 @@ class TableInputs(msgspec.Struct, frozen=True, tag="table", forbid_unknown_field
             block = x[rows]
             for column, span, values in zip(self.columns, spans, coded, strict=True):
                 if isinstance(column, Numeric):
-                    block[:, span.start] = values[rows]
+                    with np.errstate(over="ignore"):
+                        block[:, span.start] = values[rows]
                 else:
                     places = values[rows]
                     known = np.flatnonzero(places >= 0)
@@ -232,6 +239,11 @@ def _words(cells: Any) -> Sequence[str]:
         return [as_word(value) for value in cells.tolist()]
     words: Sequence[str] = cells
     return words
+
+
+def as_number(word: str) -> float | None:
+    """What a name that is a number says, however it is spelt."""
+    return float(word) if PLAIN.fullmatch(word) else None
 
 
 def as_word(value: Any) -> str:

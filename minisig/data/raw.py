@@ -25,11 +25,22 @@ def require_file(folder: Path, *names: str) -> Path:
     return path
 
 
+def require_plain(path: Path) -> None:
+    """Refuse what is no file, such as a folder or a pipe that may never end."""
+    try:
+        if path.is_file():
+            return
+        there = path.exists()
+    except OSError as error:  # a name too long, or a folder that may not be looked into
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    raise DataError(f"{path}: {'not a file' if there else 'no such file'}")
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[Any]:
     """The content of a file, unpacked if its name ends in .gz; what goes wrong while it is read is a DataError."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from minisig.data.cells import Numbers
 from minisig.data.dataset import Dataset, Split
-from minisig.data.frame import Frame, Text, most_common, read_table
+from minisig.data.frame import MAX_DISTINCT, Frame, Text, most_common, read_table
 from minisig.data.guesses import LEAST_ROWS, Chosen, Rows, choose, split_names, why_left_out
 from minisig.data.hashes import content_hash
 from minisig.data.holdout import hold_out
@@ -25,7 +25,6 @@ from minisig.data.prepared import (
     Numeric,
     TableInputs,
     TargetColumns,
-    as_word,
 )
 from minisig.data.told import told
 from minisig.errors import DataError
@@ -49,14 +48,14 @@ class TableSettings(Settings, frozen=True):
 
 def load_table(path: Path, wanted: Any, prepared: TableInputs | None = None) -> Dataset:
     """The table in this file; by `prepared` as it was for a model that has been trained, or as its own rows ask for."""
-    frame = read_table(path)
-    chosen = _known_target(frame, prepared, path) if prepared else choose(frame, wanted, path)
-    frame, y = _with_target(frame, chosen, path)
+    whole = read_table(path, _text_of(prepared) if prepared else ())
+    chosen = _known_target(whole, prepared, path) if prepared else choose(whole, wanted, path)
+    frame, y = _with_target(whole, chosen, path)
     parts = hold_out(y, chosen.task, wanted)
     if prepared:
         inputs = prepared
     else:
-        columns, left_out = _columns(frame, chosen, wanted, parts["train"], path)
+        columns, left_out = _columns(whole, frame, chosen, wanted, parts["train"], path)
         target = _target(chosen, y[parts["train"]])
         inputs = TableInputs(columns, target, left_out, frame.decimal)
     coded = [_coded(frame, column, inputs.decimal) for column in inputs.columns]
@@ -87,11 +86,20 @@ LOSS = {
 }
 
 
+def _text_of(prepared: TableInputs) -> list[str]:
+    """The columns that were names for the model."""
+    names = [column.name for column in prepared.columns if isinstance(column, Categorical)]
+    return names + prepared.target.names * any(isinstance(value, str) for value in prepared.target.classes)
+
+
 def _known_target(frame: Frame, prepared: TableInputs, path: Path) -> Chosen:
     """As it was for the model."""
     for name in [*prepared.target.names, *prepared.names]:
         if name not in frame.columns:
             raise DataError(f"{path}: has no column {name!r} any more, which the model was trained on")
+        column = frame.columns[name]
+        if isinstance(column, Text) and column.more:
+            raise DataError(f"{path}: {name} has more than {MAX_DISTINCT:,} different cells, not those of the model")
     return Chosen(prepared.target.names, prepared.target.task, prepared.target.classes, {})
 
 
@@ -131,6 +139,8 @@ def _with_target(frame: Frame, chosen: Chosen, path: Path) -> tuple[Frame, NDArr
 
 
 def _numbered(column: Numbers | Text, classes: Sequence[Any], path: Path) -> Rows:
+    if isinstance(column, np.ndarray) and any(isinstance(value, str) for value in classes):
+        column = Text.of(column)
     if isinstance(column, Text):
         known = {str(value): i for i, value in enumerate(classes)}
         table = np.array([known.get(value, -1) for value in column.values])
@@ -146,8 +156,13 @@ def _numbered(column: Numbers | Text, classes: Sequence[Any], path: Path) -> Row
     return found.astype(np.int64)
 
 
-def _columns(frame: Frame, chosen: Chosen, wanted: Any, train: Rows, path: Path) -> tuple[list[Column], dict[str, str]]:
-    """The inputs by what the training part shows, and why the others are left out."""
+def _columns(
+    whole: Frame, frame: Frame, chosen: Chosen, wanted: Any, train: Rows, path: Path
+) -> tuple[list[Column], dict[str, str]]:
+    """The inputs by what the training part shows, and why the others are left out.
+
+    Row numbers are such in the whole table, whose rows without a target are not in the frame.
+    """
     ignored = set(split_names(wanted.ignore, frame))
     categorical = set(split_names(wanted.categorical, frame))
     columns: list[Column] = []
@@ -155,14 +170,12 @@ def _columns(frame: Frame, chosen: Chosen, wanted: Any, train: Rows, path: Path)
     for name, column in frame.columns.items():
         if name in chosen.names:
             continue
-        reason = "as asked" if name in ignored else why_left_out(frame, name)
+        reason = "as asked" if name in ignored else why_left_out(frame, name) or why_left_out(whole, name)
         if not reason:
             if isinstance(column, Text):
                 made = _categorical(name, column, train, wanted.categories)
             elif name in categorical:
-                values, codes = np.unique(column, return_inverse=True)
-                text = Text([as_word(value) for value in values.tolist()], codes.astype(np.int32))
-                made = _categorical(name, text, train, wanted.categories)
+                made = _categorical(name, Text.of(column), train, wanted.categories)
             elif np.isnan(column[train]).all():
                 made = "empty in the training part"
             else:
@@ -199,16 +212,15 @@ def _coded(frame: Frame, column: Column, decimal: str) -> Any:
     cells, noticed = frame.columns[column.name], Noticed()
     if isinstance(column, Numeric):
         return column.encode(cells.cells() if isinstance(cells, Text) else cells, decimal, noticed)
-    if not isinstance(cells, Text):
-        values, codes = np.unique(cells, return_inverse=True)
-        return column.places([as_word(value) for value in values.tolist()], noticed)[codes]
+    cells = cells if isinstance(cells, Text) else Text.of(cells)
     return column.places(cells.values, noticed)[cells.codes]
 
 
 def _target(chosen: Chosen, y: NDArray[Any]) -> TargetColumns:
     if chosen.task != "regression":
         return TargetColumns(chosen.names, chosen.task, chosen.classes)
-    centre, scale = y.mean(axis=0), y.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, scale = y.mean(axis=0), y.std(axis=0)
     if not np.isfinite(scale).all():
         raise DataError(f"the target {chosen.names[0]} has values too large; scale it")
     return TargetColumns(chosen.names, "regression", [], centre.tolist(), np.where(scale > 0, scale, 1.0).tolist())
