@@ -291,7 +291,7 @@ def load(path: Path | str, backend: str | None = None) -> Model:
     file = path / BEST if path.is_dir() else path
     if not file.exists():
         where = "is not finished, or part of a comparison, which keeps no models" if path.is_dir() else "no such file"
-        raise DataError(f"{path}: {where}: expected a run's folder or its {BEST}")
+        raise DataError(f"no model in {path}: {where}; expected a run's folder or its {BEST}")
     if file.suffix != ".safetensors":
         raise UsageError(f"{path}: expected a run's folder or its {BEST}, a .safetensors file")
     info, params = read_model(file)
