@@ -338,7 +338,8 @@ def _lines_of(body: Sequence[str], delimiter: str) -> int:
         for row in reader:
             if any(cell.strip() for cell in row):
                 break
-    return reader.line_num
+    lines: int = reader.line_num
+    return lines
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
