@@ -1,7 +1,7 @@
 """What benchmarks/tables.py measured, as rows of text."""
 
 from collections.abc import Mapping
-from math import sqrt
+from math import floor, log10, sqrt
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ def result_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
     """A line for every table; the first is the head."""
     lines = [["table", "rows", "", "guessing", "minisig", *PEERS, "minisig − best of these"]]
     for row in rows:
-        digits = 2 if row["metric"] == "test_error" or mean(row["guessing"]) < 10 else 1
+        digits = 2 if row["metric"] == "test_error" else max(0, 3 - floor(log10(mean(row["guessing"]))))
         cells = [
             f"{mean(values):,.{digits}f} ± {stdev(values):,.{digits}f}"
             for values in (row["results"][who] for who in ("minisig", *PEERS))

@@ -1,7 +1,8 @@
 """Other settings for a user's own table: python -m benchmarks.tables --settings
 
-They are judged by the validation parts of splits and seeds that no reported result has. A number below 1 is the
-geometric mean, over tables, of the validation loss as a share of that with today's settings.
+They are judged by the validation parts of splits and seeds that no reported result has. "loss" is the geometric mean,
+over tables, of the validation loss as a share of that with today's settings; where nearly all is right it says
+little, and the error, its difference to today's as a share of guessing's, says more. Below 1 and below 0 are better.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -68,6 +69,9 @@ CHANGES: dict[str, Change] = {
     "half as long": _longer(0.5),
     "twice as long": _longer(2),
     "no patience": _all(patience=None),
+    "no patience, twice as long": _both(_longer(2), _all(patience=None)),
+    "no patience, weight decay 0.01": _all(patience=None, optimizer__weight_decay=0.01),
+    "no patience, dropout 0.1": _all(patience=None, network__dropout=0.1),
     "batch / 2": _larger_batch(0.5),
     "batch × 2": _larger_batch(2),
     "batch × 4": _larger_batch(4),
@@ -101,13 +105,18 @@ def compare(names: Iterable[str], changes: Mapping[str, Change] = CHANGES) -> st
             logs[change][name] = mean(ratios[change])
         print(name, {change: round(exp(found[name]), 3) for change, found in logs.items()}, flush=True)
     tables = list(logs[TODAY])
-    rows = [["settings", "loss", "standard error", "error, % of guessing's", "CPU seconds", *tables]]
+    rows = [["settings", "loss", "standard error", "error, % of guessing's", "standard error", "CPU seconds", *tables]]
     for change in sorted(changes, key=lambda change: mean(logs[change].values())):
         shares = [logs[change][name] for name in tables]
-        spread = stdev(shares) / sqrt(len(shares)) if len(shares) > 1 else 0.0
-        told = [f"{exp(mean(shares)):.3f}", f"{spread:.3f}", f"{mean(excess[change]):+.2f}", f"{seconds[change]:.0f}"]
+        told = [f"{exp(mean(shares)):.3f}", f"{_spread(shares):.3f}"]
+        told += [f"{mean(excess[change]):+.2f}", f"{_spread(excess[change]):.2f}", f"{seconds[change]:.0f}"]
         rows.append([change, *told, *(f"{exp(share):.3f}" for share in shares)])
     return columns(rows)
+
+
+def _spread(values: list[float]) -> float:
+    """The standard error of their mean."""
+    return stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def changed(config: Config, change: Change) -> Config:
