@@ -272,7 +272,7 @@ def split(lines: Iterable[str], delimiter: str) -> Any:
     """The rows of these lines, cut into cells."""
     if delimiter == " ":
         return csv.reader((f"{line.strip()}\n" for line in lines), delimiter=" ", skipinitialspace=True)
-    return csv.reader(lines, delimiter=delimiter)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
 
 
 def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: bool = True) -> Form:

@@ -93,7 +93,8 @@ def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = N
     config = configure(experiment, given)
     data = load(config.data, seed=config.seed)
     if own:
-        config = configure(experiment, {**suited_to(data), **given})
+        used = settings(config)  # another optimizer may have no weight decay
+        config = configure(experiment, {**{k: v for k, v in suited_to(data).items() if k in used}, **given})
     if epochs is not None:
         batches = data.train.batches(config.batch_size, config.seed)
         iterations = epochs * getattr(batches, "per_epoch", 1)
