@@ -16,6 +16,7 @@ from benchmarks.paper import BUDGET
 from benchmarks.record import read, table, unwrapped
 from benchmarks.speed.report import markdown
 from benchmarks.speed.workloads import OURS
+from benchmarks.table_report import result_rows
 from minisig.experiments import PAPER_INITS
 from minisig.lessons import titles
 from minisig.report.labels import label
@@ -69,6 +70,7 @@ def blocks() -> dict[str, str]:
         "copy": _copy(_read("recurrent-copy")["rows"]),
         "delays": _copy(_read("recurrent-delays")["rows"]),
         "ptb": _ptb(_read("recurrent-ptb")["rows"]),
+        "tables": _tables(_read("tables")["rows"]),
         "sklearn": _sklearn(_read("sklearn")["rows"]),
         "lessons": _lessons(),
         "machine": MACHINE.format(**quickstart["machine"]),
@@ -147,6 +149,10 @@ def _sklearn(rows: list[dict[str, Any]]) -> str:
         hidden = f"{len(row['hidden'])} × {row['hidden'][0]}"
         lines.append([row["classifier"], hidden, *_over_seeds(row["test_errors"]), f"{row['seconds']:.0f}"])
     return table(lines)
+
+
+def _tables(rows: list[dict[str, Any]]) -> str:
+    return table(result_rows(rows))
 
 
 def _faults(parts: dict[str, dict[str, int]]) -> str:

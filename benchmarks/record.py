@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -16,13 +17,17 @@ RESULTS = Path(__file__).parent / "results"
 
 def save(name: str, command: str, **content: Any) -> None:
     """Write results/NAME.json; its content may be about another machine if it has a "machine" of its own."""
-    path = RESULTS / f"{name}.json"
+    write(RESULTS / f"{name}.json", command, **content)
+    print(f"{name}.json written; now: python -m benchmarks.readme", file=sys.stderr)
+
+
+def write(path: Path, command: str, **content: Any) -> None:
+    """What save writes, anywhere."""
     if threads := os.environ.get("OPENBLAS_NUM_THREADS"):
         command = f"OPENBLAS_NUM_THREADS={threads} {command}"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"command": command, "machine": machine(), **content}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-    print(f"{path.name} written; now: python -m benchmarks.readme", file=sys.stderr)
 
 
 def read(name: str) -> Any:
@@ -52,6 +57,20 @@ def machine() -> dict[str, str | int | None]:
         "blas": _blas(),
         "minisig": __version__,
     }
+
+
+def commit() -> str | None:
+    """The one that is checked out, with "+" if files differ from it."""
+    git = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"]
+    found = subprocess.run(git, capture_output=True, text=True)
+    return found.stdout.strip() or None
+
+
+def held(field: str) -> int:
+    """Bytes that this process holds, VmRSS, or at most ever held, VmHWM. Linux only."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (kilobytes,) = (line.split()[1] for line in lines if line.startswith(field))
+    return int(kilobytes) * 1024
 
 
 def _blas() -> str | None:

@@ -37,6 +37,16 @@ Given a folder a run is kept, and brought back, or, if its learning rate does no
 >>> more["iterations"]
 600
 
+A run's model is its file best.safetensors alone, which knows how its inputs are made; it answers rows in raw units. A
+table of your own is an experiment by its path, `ms.configure("iris.csv")`:
+
+>>> with TemporaryDirectory() as folder:
+...     summary = ms.run(config, Path(folder) / "run")
+...     model: ms.Model = ms.load(Path(folder) / "run" / "best.safetensors")
+>>> pixels = (data.test.x + 1) * 8                  # from 0 to 16, as in the file
+>>> int((model.predict(pixels) != data.test.y).sum()) == round(summary["test_error"] / 100 * len(pixels))
+True
+
 A network of your own layers, trained step by step, each record with every layer's gradient norm:
 
 >>> backend = ms.get_backend("numpy", "float32")

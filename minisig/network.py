@@ -48,10 +48,10 @@ class Network:
         """Layers, the shapes of their weights, and how many parameters each has.
 
         >>> print(mlp([64, 100, 10]))
-        layer     weights   parameters
-        dense0    64×100         6,500
-        sigmoid0                     0
-        dense1    100×10         1,010
+        layer     weights  parameters
+        dense0    64×100        6,500
+        sigmoid0                    0
+        dense1    100×10        1,010
         7,510 parameters, float32, softmax-cross-entropy
         """
         rows = [("layer", "weights", "parameters")]

@@ -52,6 +52,7 @@ def test_the_public_names_are_these():
         "MODELS",
         "MeanSquaredError",
         "MinisigError",
+        "Model",
         "Momentum",
         "Network",
         "NetworkConfig",
@@ -90,6 +91,7 @@ def test_the_public_names_are_these():
         "get_backend",
         "initialize",
         "inspect_network",
+        "load",
         "load_data",
         "mlp",
         "recurrent",
@@ -140,7 +142,7 @@ def test_importing_minisig_imports_nothing_heavy():
 ROOMS = (
     *("errors", "jsonable", "seeds", "plugins", "settings", "backends", "theory", "gradients", "activations", "layers"),
     *("initializers", "losses", "optimizers", "schedules", "checks", "trace", "network", "data", "models"),
-    *("diagnostics", "training", "experiments", "report", "bridges", "lessons", "cli", "pytest_plugin"),
+    *("diagnostics", "training", "trained", "experiments", "report", "bridges", "lessons", "cli", "pytest_plugin"),
 )
 
 

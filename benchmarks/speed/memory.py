@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.record import held
 from benchmarks.speed.worker import fresh
 from benchmarks.speed.workloads import JAX, OURS, SKLEARN, TORCH, WORKLOADS, build, maker
 
@@ -37,7 +38,7 @@ def main(name: str, peer: str, settle: int, steps: int) -> dict[str, int] | None
         make = maker(workload, peer)
     except ImportError:
         return None
-    imported = _held("VmRSS")
+    imported = held("VmRSS")
     case = build(workload.config)
     step = make(case)
     del case  # with its weights and batches, where the peer has its own
@@ -45,17 +46,11 @@ def main(name: str, peer: str, settle: int, steps: int) -> dict[str, int] | None
     Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is held now
     for _ in range(settle):
         step.run()
-    settled = _held("VmRSS")
+    settled = held("VmRSS")
     for _ in range(steps):
         step.run()
     step.wait()
-    return {"peak": _held("VmHWM") - imported, "grown": _held("VmRSS") - settled}
-
-
-def _held(field: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (kilobytes,) = (line.split()[1] for line in lines if line.startswith(field))
-    return int(kilobytes) * 1024
+    return {"peak": held("VmHWM") - imported, "grown": held("VmRSS") - settled}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from minisig import __version__
 from minisig.cli.compare import compare
 from minisig.cli.data import data
 from minisig.cli.doctor import doctor
+from minisig.cli.export import export
 from minisig.cli.inspect import inspect
 from minisig.cli.lessons import lessons
 from minisig.cli.output import say
@@ -74,6 +75,7 @@ def main() -> None:
     minisig train mine.csv         your own table
     minisig predict RUN new.csv    what the trained model says of new rows
     minisig test RUN more.csv      how good it is on data it has not seen
+    minisig export RUN mine.onnx   the same model for onnxruntime
     minisig train --init lecun     the same network, dead from the start
     minisig compare digits         the paper's initializations, several seeds
     minisig inspect --init lecun   why: its gradients, layer by layer
@@ -92,6 +94,7 @@ def main() -> None:
 main.add_command(train)
 main.add_command(predict)
 main.add_command(test)
+main.add_command(export)
 main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)

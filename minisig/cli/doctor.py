@@ -12,6 +12,8 @@ EXTRAS = {
     "viz": ("matplotlib", "plotly", "jinja2"),
     "data": ("pooch", "urllib3"),
     "cluster": ("distributed",),
+    "parquet": ("pyarrow",),
+    "onnx": ("onnx",),
     "sklearn": ("sklearn",),
     "torch": ("torch",),
     "tensorboard": ("tensorboardX",),

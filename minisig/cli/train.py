@@ -49,10 +49,15 @@ def train(
     epochs: int | None,
     **options: Any,
 ) -> None:
-    """Train a network on your own table, FILE.csv, or on EXPERIMENT: digits (the default), xor, mnist-shallow,
-    mnist-shallow-dropout, mnist-deep, mnist-deep-augmented, copy-memory, ptb or ptb-dropout, or one that
-    another installed project has. Those of MNIST also exist with fewer iterations, which take minutes, with distorted
-    images an hour: mnist-shallow-fast, mnist-shallow-dropout-fast, mnist-deep-fast and mnist-deep-augmented-fast.
+    """Train a network on a table of your own, FILE.csv, or on an EXPERIMENT, one of these or of another installed
+    project:
+
+    \b
+    digits, the default; xor; copy-memory; ptb, ptb-dropout
+    mnist-shallow, mnist-shallow-dropout, mnist-deep, mnist-deep-augmented
+    mnist-shallow-fast, mnist-shallow-dropout-fast, mnist-deep-fast: in minutes
+    mnist-deep-augmented-fast: in an hour
+    table: what FILE.csv stands for, with its settings fixed
 
     \b
     minisig train                                  eight hidden layers of sigmoids

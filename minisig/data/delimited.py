@@ -1,8 +1,8 @@
 """Tables as text: CSV, TSV and their kin, read in pieces of bounded size.
 
-How a file is written is found out from its beginning: what separates the cells (, ; tab or |), whether the first line
-names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by NumPy's own C
-parser, any other by Python's csv module; both give the same numbers.
+How a file is written is found out from its beginning: what separates the cells (, ; tab, | or blanks), whether the
+first line names the columns, whether numbers have a decimal comma. A piece without quotes and gaps is read by the C
+parser of NumPy, any other by Python's csv module; both give the same numbers.
 
     a piece     {name: cells}, cells an array of float64 (NaN for a missing one) or a list of str, as they stand there
 """
@@ -11,7 +11,7 @@ import codecs
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,7 +24,7 @@ from minisig.data.cells import PLAIN, decimal_of, is_missing, number, numbers
 from minisig.data.raw import reading, require_plain
 from minisig.errors import DataError, one_line
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DELIMITERS = (",", ";", "\t", "|", " ")  # blanks in any number, the last that is thought of
 SAMPLE = 2**18  # characters from which a file is judged …
 MAX_SAMPLE = 2**22  # … and at most so many, where lines are long
 SAMPLE_ROWS = 200
@@ -168,7 +168,8 @@ class Delimited:
         kinds = np.dtype([(f"{i}", "f8" if self._numeric[name] else "O") for i, name in enumerate(form.names)])
         lines = chunk.split("\n")
         try:
-            table = np.loadtxt(lines, dtype=kinds, delimiter=form.delimiter, comments=None, ndmin=1)
+            delimiter = None if form.delimiter == " " else form.delimiter
+            table = np.loadtxt(lines, dtype=kinds, delimiter=delimiter, comments=None, ndmin=1)
         except (ValueError, OverflowError):
             return None
         piece: Piece = {}
@@ -198,7 +199,7 @@ class Delimited:
             exhausted = True
 
         rows: list[list[str]] = []
-        reader = csv.reader(lines(), delimiter=self.form.delimiter)
+        reader = split(lines(), self.form.delimiter)
         try:
             for row in reader:
                 if exhausted:
@@ -267,6 +268,13 @@ class Delimited:
             raise DataError(f"{self.where}: not a text, it holds bytes of zero; expected a table as CSV")
 
 
+def split(lines: Iterable[str], delimiter: str) -> Any:
+    """The rows of these lines, cut into cells."""
+    if delimiter == " ":
+        return csv.reader((f"{line.strip()}\n" for line in lines), delimiter=" ", skipinitialspace=True)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+
+
 def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: bool = True) -> Form:
     """How the table is written that begins like this."""
     lines = sample.split("\n")
@@ -325,17 +333,18 @@ def _is_title(first: Sequence[str], second: Sequence[str], width: int) -> bool:
 
 def _lines_of(body: Sequence[str], delimiter: str) -> int:
     """How many lines the first row takes, blank ones before it included."""
-    reader = csv.reader((f"{line}\n" for line in body), delimiter=delimiter)
+    reader = split((f"{line}\n" for line in body), delimiter)
     with suppress(csv.Error):  # where lines are cut without it
         for row in reader:
             if any(cell.strip() for cell in row):
                 break
-    return reader.line_num
+    lines: int = reader.line_num
+    return lines
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     try:
-        return list(islice(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter), SAMPLE_ROWS))
+        return list(islice(split((f"{line}\n" for line in lines), delimiter), SAMPLE_ROWS))
     except csv.Error:
         return [line.split(delimiter) for line in lines]
 
@@ -349,6 +358,8 @@ def _delimiter(lines: Sequence[str], where: str, wanted: Sequence[str]) -> str:
     for delimiter in DELIMITERS:
         rows = [row for row in _rows(lines, delimiter) if any(cell.strip() for cell in row)]
         width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (1, 0)
+        if delimiter == " " and (found or count < 0.9 * len(rows)):
+            break
         if width < 2:
             continue
         cells = list(islice((cell for row in rows[1:] or rows for cell in row), SAMPLE_CELLS))
@@ -363,7 +374,7 @@ def _delimiter(lines: Sequence[str], where: str, wanted: Sequence[str]) -> str:
         line = next((line for line in lines if line.strip()), "")
         raise DataError(
             f"{where}: only one column, beginning with {line[:40]!r}; expected at least one input column and the "
-            f"target, separated by commas, semicolons or tabs"
+            f"target, separated by commas, semicolons, tabs or blanks"
         )
     return found
 

@@ -20,7 +20,8 @@ from minisig.errors import DataError
 
 MAX_CELLS = 2**28  # of a table that is trained on: two gigabytes of numbers
 MAX_DISTINCT = 10_000  # cells of a column of text
-SUFFIXES = (".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
+TEXTS = (".csv", ".tsv", ".tab", ".dat", ".data")
+SUFFIXES = (*TEXTS, *(f"{end}.gz" for end in TEXTS), ".parquet", ".pq")
 
 
 @dataclass

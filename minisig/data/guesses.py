@@ -112,7 +112,7 @@ def why_left_out(frame: Frame, name: str) -> str:
         return ""
     counting = bool((np.diff(known) == 1).all())  # lines without a number may come between or below
     if not frame.header:
-        return "row numbers" if counting and known[0] in (0, 1) else ""
+        return "row numbers" if counting and known[0] in (0, 1) and len(frame.columns) > 2 else ""
     unnamed = name.startswith("unnamed ") or name.lower().startswith(("unnamed:", "__index_level_"))
     distinct = len(np.unique(known))
     if (unnamed and distinct == len(known)) or (counting and known[0] in (0, 1) and ROW_NUMBERS.fullmatch(name)):

@@ -47,9 +47,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
 
 def known(config: Config) -> Experiment | None:
     """The experiment that a configuration is one of: a run on a table is called after its file."""
-    if config.experiment in EXPERIMENTS:
-        return EXPERIMENTS[config.experiment]
-    return EXPERIMENTS.get(config.data.source)
+    return EXPERIMENTS.get(base(config))
 
 
 def compared(config: Config, summary: Mapping[str, Any]) -> str:
@@ -61,8 +59,8 @@ def compared(config: Config, summary: Mapping[str, Any]) -> str:
 
 def base(config: Config) -> str:
     """The name of that experiment, or what the configuration says."""
-    own = config.experiment not in EXPERIMENTS and config.data.source in EXPERIMENTS
-    return config.data.source if own else config.experiment
+    own = config.experiment not in EXPERIMENTS and config.data.source == OWN_TABLE
+    return OWN_TABLE if own else config.experiment
 
 
 def is_own(experiment: str) -> bool:
@@ -77,7 +75,7 @@ def label(path: str) -> str:
     ('iris', 'My_table_2', 'digits.csv')
     """
     name = Path(path).name
-    stem = re.sub(r"(\.(csv|tsv|tab|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
+    stem = re.sub(r"(\.(csv|tsv|tab|dat|data|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
     words = [re.sub(r"[^\w.-]+", "_", text).strip("_.-") for text in (stem, name)]
     return next((word[:80] for word in words if word and word not in EXPERIMENTS), f"{OWN_TABLE}-{words[0][:80]}")
 
@@ -95,11 +93,12 @@ def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = N
     config = configure(experiment, given)
     data = load(config.data, seed=config.seed)
     if own:
-        config = configure(experiment, {**suited_to(data), **given})
+        used = settings(config)  # another optimizer may have no weight decay
+        config = configure(experiment, {**{k: v for k, v in suited_to(data).items() if k in used}, **given})
     if epochs is not None:
         batches = data.train.batches(config.batch_size, config.seed)
         iterations = epochs * getattr(batches, "per_epoch", 1)
-        config = configure(experiment, settings(replace(config, iterations=iterations)))
+        config = checked_config(replace(config, iterations=iterations))
     return config, data
 
 

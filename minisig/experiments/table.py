@@ -194,7 +194,7 @@ EXAMPLES = (20_000, 2_000_000)  # … but so many examples shown at least, and a
 
 
 def suited_to(data: Dataset) -> Settings:
-    """Batch, length and patience for a table of this size; the numbers are of benchmarks/tables.py."""
+    """Batch, length, patience and weight decay for a table of this size, as benchmarks.tables --settings found them."""
     N = len(data.train.x)
     batch = 16 if N < 500 else 32 if N < 5_000 else 64 if N < 50_000 else 256
     per_epoch = max(1, N // batch)
@@ -205,7 +205,8 @@ def suited_to(data: Dataset) -> Settings:
         "iterations": iterations,
         "validate_every": validate,
         "log_every": max(1, min(validate, iterations // 200)),
-        "patience": max(iterations // 4, 5 * validate),
+        "patience": max(iterations // 2, 5 * validate),
+        **({"optimizer.weight_decay": 0.01} if N >= 5_000 else {}),  # a tenth of what suits a small one
     }
 
 

@@ -51,8 +51,9 @@ def result(summary: Mapping[str, Any]) -> str:
     """The selected network on the test data, the loss last, baselines beside the first of the other metrics."""
     found = {split(name)[1]: value for name, value in metrics(summary, "test").items()}
     told = [f"{name} {metric(name).shown(value)}" for name, value in found.items() if name != "loss"]
-    if told and summary["baselines"]:
-        named = (f"{BASELINES.get(name, name)} {value:,.6g}" for name, value in summary["baselines"].items())
+    baselines = {name: value for name, value in summary["baselines"].items() if name != "guessing"}  # told elsewhere
+    if told and baselines:
+        named = (f"{BASELINES.get(name, name)} {value:,.6g}" for name, value in baselines.items())
         told[0] += f" ({', '.join(named)})"
     loss = f"test loss {metric('loss').shown(found['loss'])}"
     return ", ".join([f"test {told[0]}", *told[1:], loss] if told else [loss])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minisig.experiments import EXPERIMENTS
+from minisig.experiments import base
 from minisig.training.config import Config
 
 MAX_ROWS = 14  # shown; of more the first and the last half of so many
@@ -64,7 +64,7 @@ def abridged(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 def subject(config: Config) -> str:
     """The experiment, and the user's own data if they are in place of its."""
-    if config.experiment not in EXPERIMENTS and config.data.path:  # which is called after them
+    if config.data.path and base(config) != config.experiment:  # which is called after them
         return Path(config.data.path).name
     return f"{config.experiment} on {Path(config.data.path).name}" if config.data.path else config.experiment
 

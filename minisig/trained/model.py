@@ -197,6 +197,12 @@ class Model:
             found["per_class"] = per_class(counts, self.classes or [])
         return found | {"notes": notes}
 
+    def export(self, path: Path | str) -> dict[str, Any]:
+        """Write it to a file .onnx, raw rows in and answers out, see trained/onnx.py; its inputs and outputs."""
+        from minisig.trained.onnx import export
+
+        return export(self, Path(path))
+
     def require_rows(self) -> None:
         if self.task == "sequences":
             raise UsageError(f"{self.info.name} is a model of sequences: it does not predict from the rows of a table")
@@ -285,7 +291,7 @@ def load(path: Path | str, backend: str | None = None) -> Model:
     file = path / BEST if path.is_dir() else path
     if not file.exists():
         where = "is not finished, or part of a comparison, which keeps no models" if path.is_dir() else "no such file"
-        raise DataError(f"{path}: {where}: expected a run's folder or its {BEST}")
+        raise DataError(f"no model in {path}: {where}; expected a run's folder or its {BEST}")
     if file.suffix != ".safetensors":
         raise UsageError(f"{path}: expected a run's folder or its {BEST}, a .safetensors file")
     info, params = read_model(file)

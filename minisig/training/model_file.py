@@ -70,7 +70,7 @@ def model_info(config: Config, data: Dataset, summary: Mapping[str, Any]) -> Mod
         units=None if data.units is None else data.units.tolist(),
         prepared=data.prepared,
         content=data.content,
-        summary=jsonable(dict(summary)),
+        summary=jsonable({name: value for name, value in summary.items() if name != "seconds"}),  # the same bits again
     )
 
 

@@ -173,7 +173,6 @@ def test_a_large_seed_is_a_seed(here, seed):
         "empty.csv": "",
         "empty.npz": "",
         "text.npz": "1,2,0\n3,4,1\n",
-        "words.csv": "1,2,0\n1,two,1\n" * 10,
         "ragged.csv": "1,2,0\n1,2,1\n1,1\n",
         "short.csv": "1,2,0\n1,2,1\n",
         "table.xlsx": "1,2,0\n",

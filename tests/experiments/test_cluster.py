@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import numpy as np
 import pytest
 
 from minisig import __version__
@@ -108,8 +109,8 @@ def test_that_no_worker_is_left_is_told_and_the_next_one_goes_on(empty_dask, mon
 
 
 def test_a_failure_on_a_worker_is_the_same_failure(dask, tmp_path):
-    path = tmp_path / "constant.csv"
-    path.write_text("1,2,0\n1,2,1\n" * 20)  # EP has no weights for it
+    path = tmp_path / "constant.npz"
+    np.savez(path, x_train=np.tile([1.0, 2.0], (40, 1)), y_train=np.arange(40) % 2)  # EP has no weights for it
     settings = {"data.path": str(path), "iterations": 5, "network.hidden": [4], "threads": 1}
     jobs = plan("digits", ["lecun", "random+ep"], 2, settings)
     here, there = compare(jobs, tmp_path / "here", Here), compare(jobs, tmp_path / "there", on(dask))

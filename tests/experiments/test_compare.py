@@ -6,6 +6,7 @@ from functools import partial
 from hashlib import sha256
 
 import msgspec
+import numpy as np
 import pytest
 
 import minisig.experiments.compare as module
@@ -209,8 +210,8 @@ def test_when_all_fail_a_folder_that_others_use_is_left_to_them(jobs, tmp_path, 
 
 def constant_data(folder):
     """Data that EP has no weights for."""
-    path = folder / "constant.csv"
-    path.write_text("1,2,0\n1,2,1\n" * 20)
+    path = folder / "constant.npz"
+    np.savez(path, x_train=np.tile([1.0, 2.0], (40, 1)), y_train=np.arange(40) % 2)
     return {"data.path": str(path), "iterations": 5, "network.hidden": [4], "threads": 1}
 
 

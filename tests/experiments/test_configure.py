@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minisig.errors import UsageError
-from minisig.experiments import EXPERIMENTS, configure, paper_figure
+from minisig.experiments import EXPERIMENTS, configure, paper_figure, suited
 
 
 def test_overrides_replace_just_the_fields_they_name():
@@ -89,7 +89,12 @@ def test_data_are_found_from_wherever_a_run_is_resumed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("overrides", "source"),
-    [({"data.path": "mine.csv"}, "file"), ({"data.path": "."}, "images"), ({"data.source": "xor"}, "xor")],
+    [
+        ({"data.path": "mine.csv"}, "table"),
+        ({"data.path": "mine.npz"}, "file"),
+        ({"data.path": "."}, "images"),
+        ({"data.source": "xor"}, "xor"),
+    ],
 )
 def test_a_path_stands_for_the_source_that_reads_it(overrides, source):
     assert configure("digits", overrides).data.source == source
@@ -97,3 +102,15 @@ def test_a_path_stands_for_the_source_that_reads_it(overrides, source):
 
 def test_a_path_in_place_of_sequences_is_text():
     assert configure("copy-memory", {"data.path": "mine"}).data.source == "text"
+
+
+@pytest.mark.parametrize(("experiment", "per_epoch"), [("digits", 23), ("table", 4)])
+def test_passes_over_the_training_part_are_counted_in_iterations(experiment, per_epoch, tmp_path):
+    if experiment == "table":
+        path = tmp_path / "own.csv"
+        path.write_text("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(100)))
+        experiment = str(path)
+    config, data = suited(experiment, {"seed": 3}, epochs=2)
+    assert config.iterations == 2 * per_epoch
+    assert len(data.train.x) // config.batch_size == per_epoch
+    assert config.seed == 3

@@ -84,10 +84,11 @@ def strange_tensors(content, rng):
             values[one_of([0, slice(None), slice(0, None, 3)], rng)] = one_of(NUMBERS, rng)
             data = data[:start] + values.tobytes() + data[end:]
         case 13:
-            header["__metadata__"] = one_of([{}, *ODD, {"position": one_of(ODD, rng)}], rng)
+            (entry,) = header["__metadata__"]  # where a run stands, or what a model is
+            header["__metadata__"] = one_of([{}, *ODD, {entry: one_of(ODD, rng)}], rng)
         case _:
-            position = strange_json(header["__metadata__"]["position"].encode(), rng)
-            header["__metadata__"]["position"] = position.decode(errors="replace")
+            ((entry, said),) = header["__metadata__"].items()
+            header["__metadata__"][entry] = strange_json(said.encode(), rng).decode(errors="replace")
     text = (text or json.dumps(header)).encode()
     return struct.pack("<Q", len(text) if size is None else size) + text + data
 

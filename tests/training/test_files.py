@@ -101,7 +101,7 @@ def test_numbers_of_a_type_that_numpy_lacks_are_refused(tmp_path, dtype):
 
 def test_two_who_write_the_same_file_do_not_meet(tmp_path):
     path = tmp_path / "report.html"
-    code = "import sys; from pathlib import Path; from minisig.training.files import _in_place_of as into\n"
+    code = "import sys; from pathlib import Path; from minisig.training.files import in_place_of as into\n"
     code += "with into(Path(sys.argv[1])) as temporary: temporary.write_bytes(b'B'); print(flush=True); input()"
     other = subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     other.stdout.readline()

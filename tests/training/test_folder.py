@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from minisig.data import load
 from minisig.errors import DataError, Diverged, Interrupted, UsageError
 from minisig.experiments import configure
 from minisig.training.checkpoint import CHECKPOINT
 from minisig.training.files import read_config
 from minisig.training.folder import FILES, RunFolder
+from minisig.training.model_file import model_info
 from minisig.training.run import resume, run
 from tests.cli.command import tree
 from tests.faults.runs import begun, contents, stop_at
@@ -98,5 +100,6 @@ def test_a_folder_with_anything_of_a_run_in_it_is_not_taken_for_another(tmp_path
 
 def test_strided_parameters_are_saved_as_they_read(tmp_path):
     w = np.arange(12.0).reshape(3, 4).T[::2]
-    RunFolder(tmp_path).finish({"w": w}, {})
+    config = configure("xor")
+    RunFolder(tmp_path).finish({"w": w}, model_info(config, load(config.data), {}), {})
     np.testing.assert_array_equal(load_file(tmp_path / "best.safetensors")["w"], w)

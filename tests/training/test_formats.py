@@ -171,7 +171,7 @@ def test_a_format_of_the_future_is_refused_in_words(tmp_path):
     for path in OLD_RUNS.glob("xor/*"):
         shutil.copy(path, tmp_path)
     fields = json.loads((tmp_path / "config.json").read_text())
-    with pytest.raises(DataError, match=r"made by minisig 9\.0, format 3, .*: update minisig$"):
+    with pytest.raises(DataError, match=r"made by minisig 9\.0, format 4, .*: update minisig$"):
         read(tmp_path, {"format": FORMAT + 1, "version": "9.0"} | fields)
     for attempt in (ms.restore, ms.resume):
         with pytest.raises(DataError, match="update minisig"):
@@ -182,7 +182,7 @@ def test_a_run_of_today_says_its_format_and_version(tmp_path):
     run(configure("xor", {"iterations": 2}), tmp_path)
     for name in ("config.json", "summary.json"):
         found = json.loads((tmp_path / name).read_text())
-        assert (found["format"], found["version"]) == (2, ms.__version__)
+        assert (found["format"], found["version"]) == (FORMAT, ms.__version__)
 
 
 # Real runs of format 1
@@ -223,7 +223,7 @@ def test_an_old_run_goes_on_to_where_its_own_minisig_would_have_come(copied):
     old_lines = (OLD_RUNS / name / "metrics.jsonl").read_text()
     assert (folder / "metrics.jsonl").read_text().startswith(old_lines)
     written = json.loads((folder / "config.json").read_text())
-    assert (written["format"], written["version"]) == (2, ms.__version__)
+    assert (written["format"], written["version"]) == (FORMAT, ms.__version__)
     assert read_config(folder).iterations == iterations
     assert ms.resume(folder) == summary
 

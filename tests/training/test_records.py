@@ -99,10 +99,10 @@ def test_a_run_from_before_there_were_formats_is_read(tmp_path, xor, name):
 @pytest.mark.parametrize("name", READERS)
 def test_a_run_of_a_later_format_is_refused_in_words(tmp_path, xor, name):
     run(xor, tmp_path)
-    edit(tmp_path / name, format=3, version="7.1", colour="red")
+    edit(tmp_path / name, format=FORMAT + 1, version="7.1", colour="red")
     with pytest.raises(DataError) as caught:
         READERS[name](tmp_path)
-    words = "made by minisig 7.1, format 3, this minisig reads up to 2: update minisig"
+    words = f"made by minisig 7.1, format {FORMAT + 1}, this minisig reads up to {FORMAT}: update minisig"
     assert str(caught.value) == f"{tmp_path / name}: {words}"
 
 

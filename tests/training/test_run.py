@@ -91,5 +91,5 @@ def test_a_configuration_made_by_hand_is_checked_before_anything_is_done(tmp_pat
 def test_the_data_of_a_configuration_made_by_hand_are_found_from_wherever_it_is_resumed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("".join(f"{i},{-i},{i % 2}\n" for i in range(40)))
-    run(replace(configure("digits", {"iterations": 1}), data=DataConfig(source="file", path="mine.csv")), "run")
+    run(replace(configure("digits", {"iterations": 1}), data=DataConfig(source="table", path="mine.csv")), "run")
     assert read_config(tmp_path / "run").data.path == str(tmp_path / "mine.csv")
