@@ -135,8 +135,8 @@ class Delimited:
                 piece = self._columns(rows, strict)
             else:
                 self.line += chunk.count("\n")
-            self.rows += len(next(iter(piece.values())))
             if not self._turned:
+                self.rows += len(next(iter(piece.values())))
                 yield piece
         if self._turned:
             raise NotNumbers(self._turned)

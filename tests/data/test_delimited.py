@@ -53,6 +53,7 @@ def read(place, text, piece=None):
 @example(["a,b,c", " a , b , c ", ",,", " "], "\n", 4)
 @example(["1,2,3", '4,"5,6'], "\n", 3)
 @example(["1,2,3", "4,5,6,", "7,8,9,1"], "\n", 3)
+@example(['1, "2,5", 3', '1, a "b", 2', "4,  5 ,6"], "\n", 5)
 @example(["1,2,3"] * 2 + ["1_0,2,3", "0x1,2,3", "nan,inf,1e999"], "\n", 7)
 def test_a_file_is_read_as_the_csv_module_and_a_loop_over_its_cells_read_it(place, rows, end, piece):
     text = "x,y,z\n" + "".join(f"{row}\n" for row in rows)
@@ -170,6 +171,8 @@ def test_commas_between_digits_separate_nothing_where_something_else_does(place,
         ("a|b\n" + "1,5|2,5\n" * 9, "|"),
         ("a;b\n" + "1,234;5,678\n" * 9, ";"),
         ("a,b\n1,2\n", ","),
+        ("a b\n" + "1  2.5\n 3   4 \n" * 9, " "),
+        ("a b,c\n" + "x y,2\n" * 9, ","),
         ("words;more\n" + "x, y, z;a, b, c\n" * 9, ";"),
     ],
 )

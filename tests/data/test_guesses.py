@@ -98,8 +98,9 @@ def test_other_columns_are_inputs(name, cells):
 
 
 def test_without_a_header_numbers_that_count_the_rows_are_no_input():
-    assert why_left_out(frame(False, a=range(N)), "a") == "row numbers"
-    assert why_left_out(frame(False, a=ORDER), "a") == ""
+    assert why_left_out(frame(False, a=range(N), b=X, c=X), "a") == "row numbers"
+    assert why_left_out(frame(False, a=ORDER, b=X, c=X), "a") == ""
+    assert why_left_out(frame(False, a=range(N), b=X), "a") == ""  # the only input there is
 
 
 # The target
@@ -137,8 +138,8 @@ def test_the_default_walks_back_over_columns_that_cannot_be_predicted_and_says_w
 
 
 def test_where_nothing_can_be_predicted_it_is_said_why():
-    table = frame(False, a=range(N), b=[np.nan] * N)
-    with pytest.raises(DataError, match=r"no column that could be predicted \(b: empty; a: row numbers\); .*--target"):
+    table = frame(index=range(N), b=[np.nan] * N)
+    with pytest.raises(DataError, match=r"could be predicted \(b: empty; index: row numbers\); .*--target"):
         chosen(table)
 
 

@@ -47,8 +47,11 @@ def columns_of(frame):
 def plainly(text, form):
     """The same by the csv module and a loop over all cells, the whole text at once."""
     rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n", form.skipped)[form.skipped :]
-    rows = list(csv.reader(io.StringIO("".join(rest) + "\nTHE END"), delimiter=form.delimiter))
-    if rows.pop() != ["THE END"]:
+    found = "".join(rest) + "\nEND"
+    if form.delimiter == " ":
+        found = "\n".join(line.strip() for line in found.split("\n"))
+    rows = list(csv.reader(io.StringIO(found), delimiter=form.delimiter, skipinitialspace=True))
+    if rows.pop() != ["END"]:
         raise Refused("a quote is open")
     width, kept = len(form.names), []
     for row in rows:
