@@ -44,7 +44,12 @@ def read(place, text, piece=None):
 
 @settings(max_examples=400)
 @given(
-    st.lists(st.text(alphabet='",; \n\ta1.-e', max_size=12), max_size=9),
+    st.lists(
+        st.text(alphabet='",; \n\ta1.-e', max_size=12)
+        | st.lists(st.text(alphabet='"; a1.-e', max_size=3), min_size=3, max_size=3).map(",".join)
+        | st.lists(st.sampled_from(["1", "-2.5", " 3e1", "", "a"]), min_size=3, max_size=3).map(",".join),
+        max_size=9,
+    ),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.integers(1, 40),
 )
