@@ -19,7 +19,7 @@ from minisig.data import Dataset, Split
 from minisig.data.prepared import Categorical, Prepared, TableInputs, VectorInputs, WordInputs
 from minisig.data.sequences import Text
 from minisig.diagnostics.finite import first_not_finite
-from minisig.errors import DataError, MinisigError, UsageError
+from minisig.errors import BackendUnavailable, DataError, MinisigError, OutOfMemory, UsageError
 from minisig.jsonable import jsonable
 from minisig.models import MLP, MODELS, Recurrent, build_network
 from minisig.network import Network
@@ -114,6 +114,8 @@ def network_of(info: ModelInfo, params: Mapping[str, Any], path: Path, backend: 
             config = checked_config(replaced(msgspec.to_builtins(config), {"network": {"init": "glorot"}}, Config))
         net = build_network(config, _stand_in(info, config.batch_size))
         net.load({name: np.asarray(values) for name, values in params.items()})
+    except (BackendUnavailable, OutOfMemory):  # which are no fault of the file
+        raise
     except (MinisigError, ValueError) as error:
         raise DataError(f"{path}: {error}") from None
     if where := first_not_finite(net):
