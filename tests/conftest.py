@@ -11,6 +11,7 @@ from hypothesis import settings
 from minisig.data import Dataset, load
 from minisig.experiments import results
 from minisig.training.run import run
+from tests.support import shop
 
 # The same examples every time; `pytest --hypothesis-profile default` goes looking for new ones.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -33,6 +34,19 @@ def digits() -> Dataset:
 def batch(digits):
     """Fifty real images and their labels."""
     return digits.train.x[:50], digits.train.y[:50]
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory):
+    """A model of this kind, trained on a table of one's own."""
+    known = {}
+
+    def of(kind):
+        if kind not in known:
+            known[kind] = shop.trained(kind, tmp_path_factory.mktemp(kind))
+        return known[kind]
+
+    return of
 
 
 @pytest.fixture

@@ -219,3 +219,40 @@ def test_the_parameters_are_the_networks_own_whatever_an_initializer_has_kept(mo
     monkeypatch.setitem(INITIALIZERS, "mine", lambda sizes, rngs, inputs, activation: (kept, Target()))
     mlp([4, 2], init="mine", dtype="float64").params["dense0.W"][...] = 0
     assert kept[0][0].all()
+
+
+@pytest.mark.parametrize(
+    ("net", "lines"),
+    [
+        (
+            lambda: mlp([3, 5, 2], activation="tanh", init="glorot", dropout=0.5, dtype="float64"),
+            [
+                "layer     weights  parameters",
+                "dense0    3×5              20",
+                "tanh0                       0",
+                "dropout0                    0",
+                "dense1    5×2              12",
+                "32 parameters, float64, softmax-cross-entropy",
+            ],
+        ),
+        (
+            lambda: mlp([2000, 1], init="glorot", loss="mean-squared-error"),
+            [
+                "layer   weights  parameters",
+                "dense0  2000×1        2,001",
+                "2,001 parameters, float32, mean-squared-error",
+            ],
+        ),
+    ],
+    ids=["mlp", "regression"],
+)
+def test_a_network_is_shown_as_people_know_it(net, lines):
+    assert str(net()).splitlines() == lines
+
+
+def test_a_recurrent_network_is_shown_with_all_its_weights():
+    net = recurrent(7, [4], model="lstm", init="glorot")
+    _, *rows, last = str(net).splitlines()
+    shown = {row.split()[0]: int(row.split()[-1].replace(",", "")) for row in rows}
+    assert shown == {name: sum(w.size for w in layer.params.values()) for name, layer in net.layers.items()}
+    assert last.startswith(f"{sum(shown.values()):,} parameters, float32, ")

@@ -63,12 +63,16 @@ def _as_table(model: Any, pieces: Iterator[Any], noticed: Any, proba: bool, outp
             else [f"{name}={label}" for name, label in zip(model.targets, model.classes[1::2], strict=True)]
         )
         head += [f"p({label})" for label in labels]
-    writer.writerow(head)
     for columns in pieces:
         z = model.logits(model.encode(columns, noticed))
         answers = model.answers(z).reshape(len(z), -1).tolist()
+        if head:  # not before something is known to follow: an error has stdout to itself
+            writer.writerow(head)
+            head = []
         rows = zip(answers, model.probabilities(z).tolist(), strict=True) if proba else ((one, []) for one in answers)
         writer.writerows([*answer, *chances] for answer, chances in rows)
+    if head:
+        writer.writerow(head)
 
 
 def _as_object(model: Any, pieces: Iterator[Any], noticed: Any, out: str | None) -> None:
@@ -112,4 +116,4 @@ def pieces_of(file: str, model: Any, *, targets: bool = False) -> Iterator[Any]:
     from minisig.data.frame import table_pieces
 
     names = [*model.columns, *(model.targets if targets else [])]
-    return table_pieces(None if file == "-" else Path(file), names, CHUNK)
+    return table_pieces(None if file == "-" else Path(file), names, CHUNK, model.words)

@@ -17,6 +17,8 @@ from minisig.models import MODELS
 from minisig.settings import dotted, nested, replaced
 from minisig.training.config import Config, checked_config
 
+LONGEST = 60  # letters of a name, which may have three bytes each of the 255 that a folder's name has
+
 
 def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Config:
     """The experiment's configuration with some settings replaced, named as in config.json.
@@ -77,7 +79,9 @@ def label(path: str) -> str:
     name = Path(path).name
     stem = re.sub(r"(\.(csv|tsv|tab|dat|data|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
     words = [re.sub(r"[^\w.-]+", "_", text).strip("_.-") for text in (stem, name)]
-    return next((word[:80] for word in words if word and word not in EXPERIMENTS), f"{OWN_TABLE}-{words[0][:80]}")
+    return next(
+        (word[:LONGEST] for word in words if word and word not in EXPERIMENTS), f"{OWN_TABLE}-{words[0][:LONGEST]}"
+    )
 
 
 def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = None) -> tuple[Config, Dataset]:
@@ -88,7 +92,9 @@ def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = N
     own = is_own(experiment)
     given = dict(dotted(overrides, Config))
     if own:
-        given = {"data.path": experiment, **given}
+        if given.get("data.path", experiment) != experiment:
+            raise UsageError(f"two files, {experiment} and {given['data.path']}: which is to be trained on?")
+        given["data.path"] = experiment
         experiment = OWN_TABLE
     config = configure(experiment, given)
     data = load(config.data, seed=config.seed)

@@ -29,7 +29,7 @@ from minisig.report.labels import PARTS, in_percent, label, split, unit
 from minisig.report.layers import capacity, heat_chart, profile, profile_tables
 from minisig.report.quality import QualityPart, quality_part
 from minisig.report.runs import FailedRun, Run, kinds, once
-from minisig.report.summary import BASELINES
+from minisig.report.summary import BASELINES, last_iteration
 from minisig.report.tables import Table, cropped, network, number, setting, subject
 from minisig.report.thinning import spread
 from minisig.report.verdicts import comparison_verdict, run_verdict
@@ -211,7 +211,7 @@ def _facts(run: Run) -> Table:
     ]
     if summary:
         rows += [
-            ["iterations", f"{summary['iterations']:,}"],
+            ["iterations", f"{last_iteration(summary):,}"],
             ["selected at iteration", f"{summary['best_iteration']:,}"],
             ["parameters", f"{summary['parameters']:,}"],
             ["seconds", f"{summary['seconds']:.1f}"],

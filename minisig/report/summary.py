@@ -18,7 +18,7 @@ BASELINES = {"unigram": "unigram on the validation text"}  # names that need to 
 def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, report: str | None = None) -> str:
     """What was trained, each layer's gradient norm at the first and the last iteration, and the result."""
     layers = summary["layers"]
-    head = ("gradient norm of", "iteration 1", f"iteration {summary['iterations']:,}")
+    head = ("gradient norm of", "iteration 1", f"iteration {last_iteration(summary):,}")
     rows = [(row["name"], f"{row['gradient_norm_first']:.2e}", f"{row['gradient_norm_last']:.2e}") for row in layers]
     lines = [
         network(config),
@@ -36,11 +36,18 @@ def summary_text(summary: Mapping[str, Any], config: Config, folder: Path, repor
     return "\n".join(lines)
 
 
+def last_iteration(summary: Mapping[str, Any]) -> int:
+    """How far a finished run came, which may have been stopped early."""
+    found: int = summary.get("stopped_iteration", summary["iterations"])
+    return found
+
+
 def _selection(summary: Mapping[str, Any], config: Config) -> str:
     if not config.data.hold_out:
         return f"not selected: the validation part was trained on too, to iteration {summary['best_iteration']:,}"
     early = summary.get("stopped_iteration")
-    stopped = f"; stopped at iteration {early:,}, after {config.patience:,} without a better one" if early else ""
+    waited = last_iteration(summary) - summary["best_iteration"]
+    stopped = f"; stopped at iteration {early:,}, after {waited:,} without a better one" if early else ""
     return (
         f"selected by validation {config.select_by} at iteration {summary['best_iteration']:,}, where the validation "
         f"loss is {summary['valid_loss']:.4f}{stopped}"

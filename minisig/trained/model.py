@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from minisig.backends import BACKENDS
 from minisig.data.cells import is_missing
 from minisig.data.dataset import CHUNK
-from minisig.data.prepared import Class, Noticed, TableInputs, VectorInputs, as_word
+from minisig.data.prepared import Categorical, Class, Noticed, TableInputs, VectorInputs, as_number, as_word
 from minisig.diagnostics.confusion import confused, per_class
-from minisig.errors import DataError, UsageError
+from minisig.errors import DataError, UsageError, require_known
 from minisig.network import Network
 from minisig.trained.rows import as_columns
 from minisig.training.config import Config
@@ -71,18 +72,35 @@ class Model:
 
     @property
     def classes(self) -> list[Class] | None:
-        """The classes in the order of predict_proba's columns; None of a regression."""
+        """The classes in the order of predict_proba's columns, of labels no and yes for each; None of a regression."""
         if self.task not in ("classification", "labels"):
             return None
         if isinstance(self.prepared, TableInputs):
             return self.prepared.target.classes
+        if self.task == "labels":
+            return [0, 1] * self.info.outputs
         own = self.prepared.classes if isinstance(self.prepared, VectorInputs) else []
         return [*own] or [*range(self.info.outputs)]
 
     @property
     def targets(self) -> list[str]:
         """The columns that it predicts."""
-        return self.prepared.target.names if isinstance(self.prepared, TableInputs) else ["label"]
+        if isinstance(self.prepared, TableInputs):
+            return self.prepared.target.names
+        one = self.task == "classification" or self.info.outputs == 1
+        return ["label"] if one else [f"y{i}" for i in range(self.info.outputs)]
+
+    @property
+    def words(self) -> list[str]:
+        """The columns that are text for it even where all that a file has in them looks like numbers, such as 10 %."""
+        if not isinstance(self.prepared, TableInputs):
+            return []
+        of_words = [
+            column.name
+            for column in self.prepared.columns
+            if isinstance(column, Categorical) and any(as_number(value) is None for value in column.values)
+        ]
+        return of_words + self.targets * any(isinstance(label, str) for label in self.prepared.target.classes)
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """The answer for every row: a class (N,), numbers in the target's own units, (N,) or (N, C) of several targets.
@@ -99,6 +117,7 @@ class Model:
 
     def inputs(self, rows: Any, noticed: Noticed | None = None) -> NDArray[np.float32]:
         """The network's inputs x (N, n) for rows as `predict` takes them."""
+        self.require_rows()
         told = noticed or Noticed()
         x = self.encode(as_columns(rows, self.columns), told)
         if noticed is None and (told.odd or told.unknown):
@@ -125,11 +144,9 @@ class Model:
         classes = self.classes
         if self.task == "classification":
             return _array(classes or [])[z.argmax(axis=1)]
-        if self.task == "labels" and isinstance(self.prepared, TableInputs):
+        if self.task == "labels":
             pairs = [_array(list(classes or [])[2 * i : 2 * i + 2]) for i in range(z.shape[1])]
             return np.stack([pair[(z[:, i] > 0).astype(int)] for i, pair in enumerate(pairs)], axis=1)
-        if self.task == "labels":
-            return (z > 0).astype(np.int64)
         values = z.astype(np.float64)
         if isinstance(self.prepared, TableInputs):
             values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
@@ -148,6 +165,7 @@ class Model:
         The metrics by the names of summary.json; of a classification the confusion matrix, [true class][answer], and
         precision and recall of every class as well.
         """
+        self.require_rows()
         columns = dict(as_columns(rows, self.columns if truth is not None else [*self.columns, *self.targets]))
         if truth is not None:
             for name, cells in zip(self.targets, np.asarray(truth).reshape(len(truth), -1).T, strict=True):
@@ -161,10 +179,10 @@ class Model:
         self.require_rows()
         sums: dict[str, Any] = {}
         counts = np.zeros((self.info.outputs, self.info.outputs), np.int64)
-        noticed, left_out, unknown, rows = Noticed(), 0, dict[str, int](), 0
+        noticed, unanswered, unknown, strange, rows = Noticed(), 0, dict[str, None](), 0, 0
         for columns in pieces:
-            known, y = self._truth(columns, unknown)
-            left_out += int((~known).sum())
+            known, odd, y = self._truth(columns, unknown)
+            unanswered, strange = unanswered + int((~known & ~odd).sum()), strange + int(odd.sum())
             if not known.any():
                 continue
             keep = np.flatnonzero(known)
@@ -182,11 +200,9 @@ class Model:
         notes = noticed.lines()
         if unknown:
             some = ", ".join(repr(word[:40]) for word in list(unknown)[:3])
-            notes.append(
-                f"{sum(unknown.values()):,} rows of classes that the model does not know ({some}) are left out"
-            )
-        if left_out > sum(unknown.values()):
-            notes.append(f"{left_out - sum(unknown.values()):,} rows without a {', '.join(self.targets)} are left out")
+            notes.append(f"{strange:,} rows of classes that the model does not know ({some}) are left out")
+        if unanswered:
+            notes.append(f"{unanswered:,} rows without a {', '.join(self.targets)} are left out")
         found: dict[str, Any] = {f"test_{name}": value for name, value in self.net.loss.score(sums).items()} | {
             "rows": rows
         }
@@ -216,26 +232,32 @@ class Model:
 
     def _vectors(self, columns: Mapping[str, Any]) -> NDArray[np.float32]:
         n = self.info.inputs
-        cells = list(columns.values())[:n]
-        if len(columns) not in (n, n + 1):
-            raise DataError(f"expected {n} columns of numbers, in the order of the training data, got {len(columns)}")
-        x = np.stack([_numbers(one, name) for one, name in zip(cells, columns, strict=False)], axis=1)
+        names = self.columns
+        if not all(name in columns for name in names):
+            names = [name for name in columns if name not in self.targets]
+            if len(names) == n + len(self.targets):
+                names = names[:n]
+            if len(names) != n:
+                raise DataError(
+                    f"expected {n} columns of numbers, in the order of the training data or named x0 to x{n - 1}, got "
+                    f"{len(columns)}"
+                )
+        x = np.stack([_numbers(columns[name], name) for name in names], axis=1)
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0]
             raise DataError(f"row {row + 1:,}, column {column + 1:,}: expected a number, there is none")
         return self.prepared(x) if isinstance(self.prepared, VectorInputs) else x.astype(np.float32)
 
-    def _truth(self, columns: Mapping[str, Any], unknown: dict[str, int]) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        """Which rows have a known answer, and it as the loss takes it."""
-        names = self.targets
-        if not isinstance(self.prepared, TableInputs):
-            names = [list(columns)[-1]]
-        elif absent := [name for name in names if name not in columns]:
-            raise DataError(f"no column {absent[0]!r}, the answers to test by; `minisig predict` needs none")
+    def _truth(
+        self, columns: Mapping[str, Any], unknown: dict[str, None]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]:
+        """Which rows have a known answer, which are of an unknown class, and the known as the loss takes them."""
         found = []
-        for i, name in enumerate(names):
+        odd = np.zeros(len(next(iter(columns.values()))), np.bool_)
+        for i, name in enumerate(self._answered(columns)):
             if self.task == "regression":
                 values = _numbers(columns[name], name)
+                values = np.where(np.isfinite(values), values, np.nan)
                 if isinstance(self.prepared, TableInputs):
                     values = (values - self.prepared.target.centre[i]) / self.prepared.target.scale[i]
                 found.append(values)
@@ -243,16 +265,23 @@ class Model:
             classes = list(self.classes or [])[2 * i : 2 * i + 2] if self.task == "labels" else self.classes or []
             number = {as_word(label): place for place, label in enumerate(classes)}
             words = [as_word(cell) if not isinstance(cell, str) else cell.strip() for cell in columns[name]]
-            for word in words:
-                if word not in number and not is_missing(word):
-                    word = _plain(word)
-                    if word not in number:
-                        unknown[word] = unknown.get(word, 0) + 1
-            found.append(np.array([number.get(word, number.get(_plain(word), -1)) for word in words], np.float64))
-            found[-1][found[-1] < 0] = np.nan
+            words = [word if word in number else _plain(word) for word in words]
+            strange = [row for row, word in enumerate(words) if word not in number and not is_missing(word)]
+            unknown.update(dict.fromkeys(words[row] for row in strange))
+            odd[strange] = True
+            found.append(np.array([number.get(word, np.nan) for word in words], np.float64))
         y = np.stack(found, axis=1)
         known: NDArray[np.bool_] = np.asarray(~np.isnan(y).any(axis=1), np.bool_)
-        return known, y[known, 0].astype(np.int64) if self.task == "classification" else y[known]
+        return known, odd, y[known, 0].astype(np.int64) if self.task == "classification" else y[known]
+
+    def _answered(self, columns: Mapping[str, Any]) -> list[str]:
+        """The columns with the answers: by their names, or behind inputs that are known by their order."""
+        absent = [name for name in self.targets if name not in columns]
+        if not absent:
+            return self.targets
+        if not isinstance(self.prepared, TableInputs) and len(columns) == self.info.inputs + len(self.targets):
+            return list(columns)[self.info.inputs :]
+        raise DataError(f"no column {absent[0]!r}, the answers to test by; `minisig predict` needs none")
 
 
 def _plain(word: str) -> str:
@@ -288,6 +317,8 @@ def _taken(cells: Any, rows: NDArray[np.int64]) -> Any:
 def load(path: Path | str, backend: str | None = None) -> Model:
     """The model in a run's folder or in its best.safetensors, which is all that is needed of it."""
     path = Path(path)
+    if backend:
+        require_known("backend", backend, BACKENDS)
     file = path / BEST if path.is_dir() else path
     if not file.exists():
         where = "is not finished, or part of a comparison, which keeps no models" if path.is_dir() else "no such file"

@@ -77,8 +77,13 @@ class Training:
     @property
     def stopped(self) -> bool:
         """Whether nothing has become better for longer than the configuration is patient."""
+        return self._end is not None and self.iteration >= self._end
+
+    @property
+    def _end(self) -> int | None:
+        """The iteration at which patience ends, once it has begun; there is a validation before it at least."""
         patience, best = self.config.patience, self.best_iteration
-        return patience is not None and 0 < best <= self.iteration - patience
+        return best + max(patience, self.config.validate_every) if patience is not None and best else None
 
     def advance(self) -> Record | None:
         """The next iteration, and its record if it is one of those that have one.
@@ -89,7 +94,7 @@ class Training:
         config, iteration = self.config, self.iteration + 1
         validating = iteration % config.validate_every == 0 or iteration == config.iterations
         measuring = config.statistics_every is not None and (iteration % config.statistics_every == 0 or iteration == 1)
-        logging = iteration % config.log_every == 0 or iteration == 1 or validating or measuring
+        logging = iteration % config.log_every == 0 or iteration in (1, self._end) or validating or measuring
         with np.errstate(over="ignore", invalid="ignore"):  # what they warn of is reported by _observe
             trace, norms = self.step(iteration)
         self.iteration = iteration

@@ -19,8 +19,9 @@ from minisig.data import Dataset, Split
 from minisig.data.prepared import Categorical, Prepared, TableInputs, VectorInputs, WordInputs
 from minisig.data.sequences import Text
 from minisig.diagnostics.finite import first_not_finite
-from minisig.errors import DataError, MinisigError, UsageError
+from minisig.errors import BackendUnavailable, DataError, MinisigError, OutOfMemory, UsageError, require_known
 from minisig.jsonable import jsonable
+from minisig.losses import LOSSES
 from minisig.models import MLP, MODELS, Recurrent, build_network
 from minisig.network import Network
 from minisig.settings import replaced
@@ -108,12 +109,15 @@ def network_of(info: ModelInfo, params: Mapping[str, Any], path: Path, backend: 
     if backend:
         config = replace(config, backend=backend)
     try:
+        require_known("loss", info.loss, LOSSES)
         _require_sizes(info, config, params)
         model = MODELS[config.network.model]
         if isinstance(model, MLP | Recurrent):  # whose parameters need not be drawn with care to be replaced
             config = checked_config(replaced(msgspec.to_builtins(config), {"network": {"init": "glorot"}}, Config))
-        net = build_network(config, _stand_in(info, config.batch_size))
+        net = build_network(replace(config, batch_size=1), _stand_in(info))
         net.load({name: np.asarray(values) for name, values in params.items()})
+    except (BackendUnavailable, OutOfMemory):  # which are no fault of the file
+        raise
     except (MinisigError, ValueError) as error:
         raise DataError(f"{path}: {error}") from None
     if where := first_not_finite(net):
@@ -151,11 +155,11 @@ def _require_sizes(info: ModelInfo, config: Config, params: Mapping[str, Any]) -
         raise DataError("what it says of inputs and outputs does not fit together: it is damaged")
 
 
-def _stand_in(info: ModelInfo, batch_size: int) -> Dataset:
+def _stand_in(info: ModelInfo) -> Dataset:
     """Data of the same form."""
     rng = np.random.default_rng(0)
     if info.sequences:
-        part: Any = Text(np.arange(2 * batch_size + info.inputs) % info.inputs, steps=2)
+        part: Any = Text(np.arange(2 + info.inputs) % info.inputs, steps=2)
     else:
         x = rng.uniform(-1, 1, (STAND_IN_ROWS, info.inputs)).astype(np.float32)
         labels = np.arange(STAND_IN_ROWS) % info.outputs

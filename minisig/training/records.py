@@ -7,6 +7,7 @@ Which metrics there are depends on what is trained; nobody here knows them by na
 """
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping
 from io import BytesIO
 from itertools import islice
@@ -65,7 +66,7 @@ class Mistake(msgspec.Struct, frozen=True, rename={"truth": "class"}):
 
 
 class Residuals(msgspec.Struct, frozen=True):
-    target: list[float]
+    target: Annotated[list[float], msgspec.Meta(min_length=1)]
     prediction: list[float]
 
 
@@ -73,7 +74,7 @@ class Quality(msgspec.Struct, frozen=True):
     """How good the model is, see quality.py."""
 
     guessing: float | None = None
-    rows: int = 0
+    rows: Annotated[int, msgspec.Meta(ge=0)] = 0
     usual: int | float | str | None = None
     classes: list[int | float | str] = []
     confusion: list[list[int]] = []
@@ -89,6 +90,9 @@ class Quality(msgspec.Struct, frozen=True):
             raise ValueError("the confusion matrix does not fit the classes")
         if self.residuals and len(self.residuals.target) != len(self.residuals.prediction):
             raise ValueError("there are not as many predictions as targets")
+        for pixels in (mistake.image for mistake in self.mistakes if mistake.image):
+            if not self.image or len(b64decode(pixels, validate=True)) != self.image[0] * self.image[1]:
+                raise ValueError("an image of a mistake has another size than it should")
 
 
 class Outcome(msgspec.Struct, frozen=True):
