@@ -108,6 +108,15 @@ def test_a_line_longer_than_a_piece_is_read(place, piece):
     assert frame.columns["c29"].tolist() == [*range(10, 19)]
 
 
+def test_only_a_line_can_be_too_long_and_not_several_together(place, monkeypatch):
+    for name, size in (("SAMPLE", 50), ("MAX_SAMPLE", 50), ("PIECE", 10), ("MAX_LINE", 100)):
+        monkeypatch.setattr(delimited, name, size)
+    text = "a,b\n" + f"1,{'x' * 40}\n" * 20
+    assert read(place, text).rows == 20
+    with pytest.raises(DataError, match="line 22: more than 100 characters in one line"):
+        read(place, text + f"1,{'x' * 300}\n")
+
+
 @pytest.mark.parametrize("piece", [5, 64, 10**6])
 def test_lines_are_numbered_over_pieces_of_both_parsers(place, piece):
     text = "a,b\n" + "1,2\n" * 20 + '"3",\n\n"4\n5",6\n' + "7,8\n" * 20 + "1,2,3\n"
@@ -206,6 +215,7 @@ HEADERS = {
     "R's row names": ('"a","b"\n' + X.replace("\n", "\n"), ("unnamed 1", "a", "b"), True),
     "words over words": ("colour,shape\n" + "red,round\nblue,square\n" * 4, ("colour", "shape"), True),
     "words alone": ("red,round\n" * 4 + "blue,square\n" * 3, ("column 1", "column 2"), False),
+    "words and a number": ("red,round\n" * 4 + "7,round\n", THREE[:2], False),
     "a separator at the end of the rows": ("a,b,c\n" + X.replace("\n", ",\n"), ("a", "b", "c", "unnamed 4"), True),
     "a separator at the end of all lines": ("a,b,c,\n" + X.replace("\n", ",\n"), ("a", "b", "c", "unnamed 4"), True),
     "a separator at the end of the header": ("a,b,c,\n" + X, ("a", "b", "c"), True),
@@ -428,6 +438,12 @@ def test_a_few_odd_cells_leave_a_column_of_numbers_one(place):
     cells[7], cells[50] = "<5", "err"
     frame = read(place, "a,b\n" + lines(*((i, cell) for i, cell in enumerate(cells))))
     assert np.flatnonzero(np.isnan(frame.columns["b"])).tolist() == [7, 50]
+
+
+def test_a_few_grades_and_a_word_among_them_are_words(place):
+    cells = ["1", "2", "3"] * 20 + ["failed"]
+    frame = read(place, "a,b\n" + lines(*((i, cell) for i, cell in enumerate(cells))))
+    assert frame.columns["b"].counts == {"1": 20, "2": 20, "3": 20, "failed": 1}
 
 
 def test_many_odd_cells_make_it_text(place):

@@ -487,7 +487,10 @@ NO_TABLES = {
     "header alone": ("a,b,c,label\n", "no rows of data"),
     "blanks": ("\n\n \n", "the file is empty"),
     "one column": ("label\n" + "1\n0\n" * 20, "only one column, beginning with 'label'"),
-    "html": ("<!DOCTYPE html>\n<html><body>404, not found</body></html>\n", "only one column, beginning with .<!DOCTYPE html>"),
+    "html": (
+        "<!DOCTYPE html>\n<html><body>404, not found</body></html>\n",
+        "only one column, beginning with .<!DOCTYPE html>",
+    ),
     "zeros": ("\0" * 1000, "bytes of zero"),
     "zip": ("PK\3\4" + "\0" * 26, "bytes of zero"),
     "long row": (NUMBERED + "1,2,3,4,5,6\n", "line 151: 6 cells, expected 5"),
