@@ -42,7 +42,9 @@ class Drawing:
         """Of every token (V,), from its logit."""
         z = z.astype(np.float64)
         if self.temperature == 0:
-            return np.eye(len(z))[z.argmax()]
+            sure = np.zeros(len(z))
+            sure[z.argmax()] = 1.0
+            return sure
         order = np.argsort(-z, kind="stable")
         p = np.exp((z[order] - z[order[0]]) / self.temperature)
         p /= p.sum()
