@@ -48,10 +48,10 @@ def sample(
     minisig sample RUN --count 3 --seed 7 --json
     """
     from minisig.data.prepared import Noticed
+    from minisig.diagnostics.writing import Drawing
+    from minisig.diagnostics.writing import sample as write
     from minisig.errors import printable
     from minisig.trained.model import load
-    from minisig.trained.writing import Drawing
-    from minisig.trained.writing import sample as write
 
     loaded, drawing, noticed = load(model, backend), Drawing(temperature, top_k, top_p), Noticed()
     texts = []

@@ -13,6 +13,7 @@ from minisig.data.cells import is_missing
 from minisig.data.dataset import CHUNK
 from minisig.data.prepared import Class, Noticed, TableInputs, TextInputs, VectorInputs, as_word
 from minisig.diagnostics.confusion import confused, per_class
+from minisig.diagnostics.writing import Drawing, sample, step
 from minisig.errors import DataError, UsageError
 from minisig.network import Network, States
 from minisig.trained import writing
@@ -215,8 +216,8 @@ class Model:
         seed: int = 0,
     ) -> str:
         """What a language model writes after the prompt, so many tokens of it; the same seed writes the same."""
-        drawing = writing.Drawing(temperature, top_k, top_p)
-        return "".join(writing.sample(self.net, self.text, prompt, length, drawing, seed))
+        drawing = Drawing(temperature, top_k, top_p)
+        return "".join(sample(self.net, self.text, prompt, length, drawing, seed))
 
     def score(self, content: str | bytes) -> dict[str, Any]:
         """Perplexity of a text and its number of tokens, of characters the bits for each, too."""
@@ -231,7 +232,7 @@ class Model:
         read = self.text.encode(tokens).tolist() if isinstance(tokens, str | bytes) else [int(one) for one in tokens]
         if not own + read:
             raise UsageError("expected at least one token to go on from, got none")
-        z, states = writing.step(self.net, own + read, states or {})
+        z, states = step(self.net, own + read, states or {})
         return softmax(z.astype(np.float64)), states
 
     @property

@@ -1,11 +1,6 @@
-"""A trained language model at work: it goes on with a text, and says how well it would have guessed one.
-
-sample      token by token, each drawn from softmax(z / temperature), cut down by top_k and top_p
-score       −ln p of every token, with the state carried through the whole text, as at the end of training
-"""
+"""How well a language model would have guessed a text: −ln p of every token, the state carried through all of it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import exp, log
 from typing import Any
 
@@ -16,88 +11,9 @@ from minisig.data.prepared import Noticed, TextInputs
 from minisig.data.sequences import Text
 from minisig.errors import UsageError
 from minisig.network import Network, States
-from minisig.seeds import stream
 from minisig.training.evaluate import evaluate
 
 HIGHEST = 700.0  # of a loss whose exponential is a float
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How tokens are drawn."""
-
-    temperature: float = 1.0  # 0 takes the most probable one
-    top_k: int | None = None  # of so many of the most probable
-    top_p: float | None = None  # of the most probable that have this share together
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.temperature) and self.temperature >= 0):
-            raise UsageError(f"temperature: expected a number that is not negative, got {self.temperature}")
-        if self.top_k is not None and self.top_k < 1:
-            raise UsageError(f"top_k: expected at least 1, got {self.top_k}")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise UsageError(f"top_p: expected a share above 0, at most 1, got {self.top_p}")
-
-    def probabilities(self, z: NDArray[Any]) -> NDArray[np.float64]:
-        """Of every token (V,), from its logit."""
-        z = z.astype(np.float64)
-        if self.temperature == 0:
-            sure = np.zeros(len(z))
-            sure[z.argmax()] = 1.0
-            return sure
-        order = np.argsort(-z, kind="stable")
-        p = np.exp((z[order] - z[order[0]]) / self.temperature)
-        p /= p.sum()
-        if self.top_k is not None:
-            p[self.top_k :] = 0
-        if self.top_p is not None:
-            p[1:][np.cumsum(p / p.sum())[:-1] >= self.top_p] = 0
-        found = np.zeros(len(z))
-        found[order] = p / p.sum()
-        return found
-
-    def token(self, z: NDArray[Any], rng: np.random.Generator) -> int:
-        p = np.cumsum(self.probabilities(z))
-        return int(min(np.searchsorted(p, rng.random() * p[-1], side="right"), len(p) - 1))
-
-
-def sample(
-    net: Network,
-    text: TextInputs,
-    prompt: str,
-    length: int,
-    drawing: Drawing,
-    seed: int,
-    noticed: Noticed | None = None,
-) -> Iterator[str]:
-    """What the network writes after the prompt, piece by piece, so many tokens."""
-    tokens = [text.start, *text.encode(prompt, noticed).tolist()]
-    rng = stream(seed, "sample")
-    written: list[int] = []
-    shown = ""
-    z, states = step(net, tokens, {})
-    for _ in range(length):
-        token = drawing.token(z, rng)
-        written.append(token)
-        if text.tokens == "bytes":  # whole characters of a text in UTF-8
-            whole = text.decode(written)
-            if not whole.endswith("\ufffd"):
-                yield whole[len(shown) :]
-                shown = whole
-        elif text.tokens == "characters":
-            yield text.decode([token])
-        else:
-            yield text.decode([token])
-        z, states = step(net, [token], states)
-    if text.tokens == "bytes" and (rest := text.decode(written)[len(shown) :]):
-        yield rest
-
-
-def step(net: Network, tokens: list[int], states: States) -> tuple[NDArray[Any], States]:
-    """The logits of the token after these, (V,), and the states after them."""
-    x = net.backend.xp.asarray(np.array(tokens, np.int64)[:, None])
-    z, states = net.advance(x, states)
-    return net.backend.to_host(z)[-1, 0], states
 
 
 def score(net: Network, text: TextInputs, content: str | bytes, noticed: Noticed | None = None) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class Logged(msgspec.Struct, frozen=True):
     activation_mean: ByLayer = {}
     activation_std: NormByLayer = {}
     statistics: list[dict[str, Any]] = []
+    sample: Annotated[str, msgspec.Meta(max_length=100_000)] = ""  # what a language model wrote at a validation
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -69,6 +70,11 @@ class Residuals(msgspec.Struct, frozen=True):
     prediction: list[float]
 
 
+class Looked(msgspec.Struct, frozen=True):
+    tokens: list[str]
+    gradient: list[float]
+
+
 class Quality(msgspec.Struct, frozen=True):
     """How good the model is, see quality.py."""
 
@@ -82,6 +88,7 @@ class Quality(msgspec.Struct, frozen=True):
     image: tuple[Annotated[int, msgspec.Meta(ge=1, le=256)], Annotated[int, msgspec.Meta(ge=1, le=256)]] | None = None
     residuals: Residuals | None = None
     importance: dict[str, float] = {}
+    looked: Looked | None = None
 
     def __post_init__(self) -> None:
         sizes = {len(self.confusion), len(self.per_class), *map(len, self.confusion)}
@@ -89,6 +96,8 @@ class Quality(msgspec.Struct, frozen=True):
             raise ValueError("the confusion matrix does not fit the classes")
         if self.residuals and len(self.residuals.target) != len(self.residuals.prediction):
             raise ValueError("there are not as many predictions as targets")
+        if self.looked and len(self.looked.tokens) != len(self.looked.gradient):
+            raise ValueError("there are not as many gradients as tokens")
 
 
 class Outcome(msgspec.Struct, frozen=True):
