@@ -85,7 +85,7 @@ def main() -> None:
     minisig report runs            curves, gradients, tables of all runs as HTML
     minisig settings               what can be set about an experiment
     minisig data fetch mnist       real data
-    minisig lessons                six ideas, each a script of its own
+    minisig lessons                seven ideas, each a script of its own
     minisig doctor                 what this machine can do
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
