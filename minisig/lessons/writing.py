@@ -11,7 +11,7 @@ from minisig.lessons.stage import picture, run
 from minisig.report.figures import new_figure
 from minisig.report.palette import COLOURS
 
-STAGES = (20, 100, 400)  # iterations after which it is asked to write
+STAGES = (20, 100, 800)  # iterations after which it is asked to write
 
 
 def main(out: Path) -> dict[str, Any]:
@@ -21,10 +21,10 @@ def main(out: Path) -> dict[str, Any]:
     text: Any = data.prepared
     net = ms.MODELS["rnn"](config, data)
     print(f"""\
-A language model does one thing: it gives every character a probability to come next. Here {text.size} of them, from
-some of the Grimms' tales. To guess all alike costs log2 {text.size} = {np.log2(text.size):.2f} bits a character; to know
-how often each one comes, {np.log2(data.baselines["unigram"]):.2f}. A recurrent network of 100 sigmoids reads one
-character after the other, and what it has read is in its state:
+A language model does one thing: it gives every character a probability to come next. There are {text.size} of them in
+these tales of the Grimms'. Who takes them all for equally likely needs log2 {text.size} = {np.log2(text.size):.2f} bits
+for each; who knows how often each one comes, {np.log2(data.baselines["unigram"]):.2f}. A recurrent network of 100
+sigmoids reads one character after the other, and what it has read is in its state:
 
     h[t] = g(x[t] Wx + h[t − 1] Wh + b)        p = softmax(h[t] W + b)
 
@@ -41,9 +41,7 @@ To write, draw a character from p, give it to the network as the next x, and go 
 
     z, _ = net.advance(np.array([text.encode("\nOnce upon a tim")]).T)
     drawn = {temperature: Drawing(temperature).probabilities(z[-1, 0]) for temperature in (0.5, 1.0, 2.0)}
-    print(
-        "\nWhat comes after 'Once upon a tim'? The temperature divides the logits, and so sharpens or blurs the guess:"
-    )
+    print("\nWhat comes after 'Once upon a tim'? The temperature divides the logits, and so sharpens or blurs it:")
     for temperature, p in drawn.items():
         first = [f"{text.decode([i])!r} {p[i]:.2f}" for i in np.argsort(-p)[:5].tolist()]
         print(f"    {temperature}: {', '.join(first)}")
