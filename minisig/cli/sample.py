@@ -44,7 +44,7 @@ def sample(
 
     \b
     minisig sample runs/text-ortho+ep-seed0
-    minisig sample RUN --prompt "Once upon a time" --temperature 0.6
+    minisig sample RUN --prompt Once --temperature 0.6
     minisig sample RUN --count 3 --seed 7 --json
     """
     from minisig.data.prepared import Noticed
