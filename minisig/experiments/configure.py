@@ -29,6 +29,11 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     """
     if is_own(experiment):
         return suited(experiment, overrides or {})[0]
+    if experiment not in EXPERIMENTS and Path(experiment).is_file():
+        raise UsageError(
+            f"{experiment}: expected an experiment, or a file whose name says what it is: a table such as .csv, .tsv, "
+            f".dat or .parquet, or a text, .txt"
+        )
     require_known("experiment", experiment, EXPERIMENTS)
     known = EXPERIMENTS[experiment]
     given = dict(dotted(overrides or {}, Config))
