@@ -117,6 +117,6 @@ def build_network(config: Any, data: Dataset) -> Network:
         made = made.on(get_backend(config.backend, config.dtype, config.memory))
     if wanted.loss or type(made.loss) is SoftmaxCrossEntropy:  # a model of somebody's own may have its own loss
         name = wanted.loss or data.loss
-        units = {"units": data.units} if data.units is not None and name == data.loss else {}
-        made.loss = LOSSES[name](**brought(LOSSES[name], wanted), **units)
+        told = data.of_loss if name == data.loss else {}
+        made.loss = LOSSES[name](**brought(LOSSES[name], wanted), **told)
     return made

@@ -19,6 +19,8 @@ from minisig.cli.lessons import lessons
 from minisig.cli.output import say
 from minisig.cli.predict import predict
 from minisig.cli.report import report
+from minisig.cli.sample import sample
+from minisig.cli.score import score
 from minisig.cli.settings import settings
 from minisig.cli.test import test
 from minisig.cli.theory import theory
@@ -83,7 +85,7 @@ def main() -> None:
     minisig report runs            curves, gradients, tables of all runs as HTML
     minisig settings               what can be set about an experiment
     minisig data fetch mnist       real data
-    minisig lessons                six ideas, each a script of its own
+    minisig lessons                seven ideas, each a script of its own
     minisig doctor                 what this machine can do
 
     Results go to stdout, progress to stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 backend unavailable,
@@ -95,6 +97,8 @@ main.add_command(train)
 main.add_command(predict)
 main.add_command(test)
 main.add_command(export)
+main.add_command(sample)
+main.add_command(score)
 main.add_command(compare)
 main.add_command(inspect)
 main.add_command(theory)

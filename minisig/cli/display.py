@@ -24,6 +24,7 @@ from rich.progress import (
 from rich.text import Text
 
 from minisig.diagnostics.bounds import DEAD
+from minisig.errors import printable
 from minisig.losses import metric
 from minisig.training.loop import Training
 from minisig.training.observers import Observer
@@ -47,7 +48,7 @@ class Display(Progress):
     def __init__(self) -> None:
         self.run: TaskID | None = None
         self.record: Record | None = None  # what super() draws with already
-        self.valid = ""
+        self.valid = self.sample = ""
         super().__init__(
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
@@ -61,7 +62,7 @@ class Display(Progress):
 
     def follow(self, iterations: int) -> None:
         """A run of so many comes, in the place of the one before."""
-        self.record, self.valid = None, ""
+        self.record, self.valid, self.sample = None, "", ""
         if self.run is None:
             self.run = self.add_task("", total=iterations, run=True)
         else:
@@ -69,6 +70,7 @@ class Display(Progress):
 
     def show(self, record: Record) -> None:
         self.record = record
+        self.sample = record.get("sample") or self.sample
         if found := metrics(record, "valid"):
             name, value = list(found.items())[-1]  # the one that tells most comes last
             self.valid = f"{name.replace('_', ' ')} {metric(name.removeprefix('valid_')).shown(value)}"
@@ -83,6 +85,8 @@ class Display(Progress):
         if record:
             levels = ASCII_LEVELS if self.console.options.ascii_only else LEVELS
             yield gradient_bars(record["gradient_norm"], levels)
+        if self.sample:
+            yield Text(" ".join(printable(self.sample).split()), overflow="fold", style="italic")
 
 
 class OnDisplay(Observer):

@@ -3,7 +3,7 @@
 import click
 
 
-@click.command(short_help="Six short scripts that teach.")
+@click.command(short_help="Seven short scripts that teach.")
 def lessons() -> None:
     """List the lessons: short scripts, a few seconds each, that teach one idea by running it.
 

@@ -123,7 +123,7 @@ class Dataset:
     image: tuple[int, int] | None = None  # height and width, where the vectors are images row by row
     baselines: dict[str, float] = field(default_factory=dict)  # perplexities to be set beside the network's
     loss: str = "softmax-cross-entropy"  # a name in LOSSES: what the targets ask for
-    units: NDArray[np.float64] | None = None  # (C,): how many of its own units a target of 1 is
+    of_loss: Mapping[str, Any] = field(default_factory=dict)  # what that loss has to know of them for its metrics
     prepared: Prepared | None = None  # how all this was made of what was read, to be kept with the model
     content: str = ""  # the hash of the user's own data
     rows: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)  # of each part, in what was read, from 0

@@ -25,7 +25,8 @@ def load(source: str | Mapping[str, Any] | DataConfig, *, seed: int = 0, prepare
     """
     config = checked(DataConfig(source=source) if isinstance(source, str) else source, DataConfig, "data.")
     row = SOURCES[config.source]
-    if getattr(row, "takes_path", config.path is not None) != (config.path is not None):
+    takes_path = getattr(row, "takes_path", None)  # None: it does without, too
+    if takes_path is not None and takes_path != (config.path is not None):
         needed = (
             "is read from data.path: give it" if config.path is None else "has data of its own: leave out data.path"
         )

@@ -2,13 +2,14 @@
 
     TableInputs     columns by name: numbers standardised, categories as one input for each
     VectorInputs    plain numbers in a row, scaled
-    WordInputs      the words that have a number of their own
+    TextInputs      words, characters or bytes with a number each
 
 All of it was found out from the training part, and is applied unchanged to whatever comes later.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -18,6 +19,8 @@ from minisig.data.cells import MISSING, PLAIN, Numbers, numbers, shown
 from minisig.data.scaling import Scaling, scaled_pixels
 from minisig.errors import DataError
 
+EOS, UNK, UNKNOWN_CHARACTER = "<eos>", "<unk>", "\ufffd"
+WORD = re.compile(r"\n|\S+")
 ROWS = 8192  # encoded at a time, to stay in the cache
 MAX_INPUTS = 200_000
 NOT_FINITE = "expected finite numbers"
@@ -26,6 +29,7 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Scale = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
 Name = Annotated[str, msgspec.Meta(max_length=100_000)]
 Class = int | float | str
+Tokens = NDArray[np.int64]
 
 
 class Noticed:
@@ -288,10 +292,83 @@ class VectorInputs(msgspec.Struct, frozen=True, tag="vectors", forbid_unknown_fi
         return np.asarray(Scaling(np.array(self.centre), np.array(self.half))(x), np.float32)
 
 
-class WordInputs(msgspec.Struct, frozen=True, tag="words", forbid_unknown_fields=True):
-    """The words with a number of their own, which is their place."""
+class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=True):
+    """A text as tokens, words or characters by their place in the vocabulary, or bytes as they are."""
 
-    vocabulary: list[str]
+    tokens: Literal["words", "characters", "bytes"]
+    vocabulary: list[str] = []  # of bytes there is none
+
+    @property
+    def size(self) -> int:
+        return 256 if self.tokens == "bytes" else len(self.vocabulary)
+
+    @property
+    def of_loss(self) -> dict[str, Any]:
+        """What the loss has to know of them: of characters and bytes people compare the bits."""
+        return {} if self.tokens == "words" else {"bits": True}
+
+    @property
+    def start(self) -> int:
+        """The token that stands before a text's first."""
+        if self.tokens == "bytes":
+            return 10
+        return self._numbers[EOS if self.tokens == "words" else "\n"]
+
+    @property
+    def _numbers(self) -> dict[str, int]:
+        return {token: number for number, token in enumerate(self.vocabulary)}
+
+    def encode(self, text: str | bytes, noticed: Noticed | None = None) -> Tokens:
+        """The tokens of a text (N,), without the one before it; unknown ones are <unk>, and noticed."""
+        if self.tokens == "bytes":
+            return np.frombuffer(text if isinstance(text, bytes) else text.encode(), np.uint8).astype(np.int64)
+        numbers, unknown = self._numbers, dict[str, int]()
+        other = numbers[UNK if self.tokens == "words" else UNKNOWN_CHARACTER]
+        text = text if isinstance(text, str) else text.decode()
+        if self.tokens == "characters":
+            points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+            distinct, places = np.unique(points, return_inverse=True)
+            words = [chr(point) for point in distinct.tolist()]
+            counts = np.bincount(places, minlength=len(words)).tolist()
+            unknown = {word: n for word, n in zip(words, counts, strict=True) if word not in numbers}
+            found: Tokens = np.array([numbers.get(word, other) for word in words], np.int64)[places]
+        else:
+
+            def known(word: str) -> int:
+                number = numbers.get(word)
+                if number is None:
+                    if word in unknown or len(unknown) < 1000:
+                        unknown[word] = unknown.get(word, 0) + 1
+                    return other
+                return number
+
+            found = np.fromiter(map(known, words_of(text)), np.int64)
+        if noticed and unknown:
+            noticed.count(noticed.unknown, "text", unknown)
+        return found
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text that tokens stand for."""
+        if self.tokens == "bytes":
+            return bytes(tokens).decode("utf-8", "replace")
+        if self.tokens == "characters":
+            return "".join(self.vocabulary[token] for token in tokens)
+        pieces = ["\n" if (word := self.vocabulary[token]) == EOS else f"{word} " for token in tokens]
+        return "".join(pieces).replace(" \n", "\n")
 
 
-Prepared = TableInputs | VectorInputs | WordInputs
+def words_of(text: str) -> Iterator[str]:
+    """What white space separates, and an <eos> after every line that is not blank."""
+    line = False
+    for match in WORD.finditer(text):
+        if (word := match[0]) != "\n":
+            line = True
+            yield word
+        elif line:
+            line = False
+            yield EOS
+    if line:
+        yield EOS
+
+
+Prepared = TableInputs | VectorInputs | TextInputs

@@ -8,9 +8,7 @@ how they are to be prepared take `prepared`, too: what a trained model was prepa
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from minisig.data.copy_memory import make_copy_memory
 from minisig.data.dataset import Dataset
@@ -19,13 +17,10 @@ from minisig.data.files import load_file
 from minisig.data.frame import is_table
 from minisig.data.mnist import load_mnist
 from minisig.data.tables import TableSettings, load_table
-from minisig.data.text import load_ptb, load_text
+from minisig.data.text import PTBSettings, Steps, TextSettings, load_ptb, load_text
 from minisig.data.xor import make_xor
 from minisig.plugins import Table
 from minisig.settings import Settings
-
-Steps = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
-Words = Annotated[int, msgspec.Meta(gt=2, le=10_000_000)]
 
 
 class Source:
@@ -36,7 +31,7 @@ class Source:
         load: Callable[..., Dataset],
         settings: type[Settings] | None = None,
         *,
-        takes_path: bool = False,
+        takes_path: bool | None = False,
         sequences: bool = False,
         prepares: bool = False,
     ) -> None:
@@ -51,11 +46,6 @@ class CopyMemorySettings(Settings, frozen=True):
     delay: Steps = 100  # steps between symbols and recall, the paper's T
 
 
-class TextSettings(Settings, frozen=True):
-    steps: Steps = 35  # of a training window
-    vocabulary: Words = 10_000  # words with a number of their own, at most
-
-
 SOURCES: Table[Callable[[Any, int], Dataset]] = Table(
     "data",
     {
@@ -65,7 +55,7 @@ SOURCES: Table[Callable[[Any, int], Dataset]] = Table(
         "copy-memory": Source(
             lambda config, seed: make_copy_memory(seed, config.delay), CopyMemorySettings, sequences=True
         ),
-        "ptb": Source(lambda config, seed: load_ptb(config.steps, config.vocabulary), TextSettings, sequences=True),
+        "ptb": Source(lambda config, seed: load_ptb(config.steps, config.vocabulary), PTBSettings, sequences=True),
         # The user's own, at data.path: a table, an .npz file, a folder of IDX files, a folder of text.
         "table": Source(
             lambda config, seed, prepared=None: load_table(Path(config.path), config, prepared),
@@ -78,9 +68,9 @@ SOURCES: Table[Callable[[Any, int], Dataset]] = Table(
         ),
         "images": Source(lambda config, seed: load_mnist(Path(config.path)), takes_path=True),
         "text": Source(
-            lambda config, seed, prepared=None: load_text(Path(config.path), config.steps, config.vocabulary, prepared),
+            lambda config, seed, prepared=None: load_text(config.path and Path(config.path), config, prepared),
             TextSettings,
-            takes_path=True,
+            takes_path=None,  # without one there is a text in the package
             sequences=True,
             prepares=True,
         ),

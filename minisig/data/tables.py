@@ -75,7 +75,7 @@ def load_table(path: Path, wanted: Any, prepared: TableInputs | None = None) -> 
         classes=inputs.target.outputs,
         loss=LOSS[inputs.target.task],
         baselines=_guessing(splits, inputs.target),
-        units=np.array(inputs.target.scale) if inputs.target.task == "regression" else None,
+        of_loss={"units": inputs.target.scale} if inputs.target.task == "regression" else {},
         prepared=inputs,
         content=content_hash(str(path)),
         rows=parts,

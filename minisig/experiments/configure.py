@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from minisig.data import Dataset, load, source_for
 from minisig.data.frame import is_table
 from minisig.data.hashes import content_hash
+from minisig.data.text import is_text
 from minisig.errors import UsageError, require_known
-from minisig.experiments.table import EXPERIMENTS, OWN_TABLE, Experiment, Figure, suited_to
+from minisig.experiments.table import EXPERIMENTS, OWN, Experiment, Figure, suited_to
 from minisig.models import MODELS
 from minisig.settings import dotted, nested, replaced
 from minisig.training.config import Config, checked_config
@@ -30,6 +31,11 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     """
     if is_own(experiment):
         return suited(experiment, overrides or {})[0]
+    if experiment not in EXPERIMENTS and Path(experiment).is_file():
+        raise UsageError(
+            f"{experiment}: expected an experiment, or a file whose name says what it is: a table such as .csv, .tsv, "
+            f".dat or .parquet, or a text, .txt"
+        )
     require_known("experiment", experiment, EXPERIMENTS)
     known = EXPERIMENTS[experiment]
     given = dict(dotted(overrides or {}, Config))
@@ -42,7 +48,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     fields = msgspec.to_builtins(known.config) | {"experiment": experiment}
     if isinstance(path := given.get("data.path"), str) and "data.source" not in given:
         given["data.source"] = source_for(path, fields["data"]["source"])
-    if experiment == OWN_TABLE and isinstance(path, str):
+    if experiment in OWN.values() and isinstance(path, str):
         fields["experiment"] = label(path)
     return checked_config(replaced(fields, nested(given, Config), Config))
 
@@ -61,13 +67,20 @@ def compared(config: Config, summary: Mapping[str, Any]) -> str:
 
 def base(config: Config) -> str:
     """The name of that experiment, or what the configuration says."""
-    own = config.experiment not in EXPERIMENTS and config.data.source == OWN_TABLE
-    return OWN_TABLE if own else config.experiment
+    own = config.experiment not in EXPERIMENTS and config.data.source in OWN
+    return OWN[config.data.source] if own else config.experiment
 
 
 def is_own(experiment: str) -> bool:
-    """Whether it is a file of the user's own rather than the name of an experiment."""
-    return experiment not in EXPERIMENTS and is_table(experiment)
+    """Whether it is a file or folder of the user's own rather than the name of an experiment."""
+    return experiment not in EXPERIMENTS and bool(source_of(experiment))
+
+
+def source_of(path: str) -> str:
+    """What reads it: "table" or "text" by the name of a file, "text" of a folder that holds some; "" for neither."""
+    if is_table(path):
+        return "table"
+    return "text" if is_text(path) else ""
 
 
 def label(path: str) -> str:
@@ -77,11 +90,9 @@ def label(path: str) -> str:
     ('iris', 'My_table_2', 'digits.csv')
     """
     name = Path(path).name
-    stem = re.sub(r"(\.(csv|tsv|tab|dat|data|parquet|pq|gz))+$", "", name, flags=re.IGNORECASE)
+    stem = re.sub(r"(\.(csv|tsv|tab|dat|data|parquet|pq|txt|md|gz))+$", "", name, flags=re.IGNORECASE)
     words = [re.sub(r"[^\w.-]+", "_", text).strip("_.-") for text in (stem, name)]
-    return next(
-        (word[:LONGEST] for word in words if word and word not in EXPERIMENTS), f"{OWN_TABLE}-{words[0][:LONGEST]}"
-    )
+    return next((word[:LONGEST] for word in words if word and word not in EXPERIMENTS), f"own-{words[0][:LONGEST]}")
 
 
 def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = None) -> tuple[Config, Dataset]:
@@ -95,7 +106,7 @@ def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = N
         if given.get("data.path", experiment) != experiment:
             raise UsageError(f"two files, {experiment} and {given['data.path']}: which is to be trained on?")
         given["data.path"] = experiment
-        experiment = OWN_TABLE
+        experiment = OWN[source_of(given["data.path"])]
     config = configure(experiment, given)
     data = load(config.data, seed=config.seed)
     if own:
@@ -123,10 +134,10 @@ def own_settings(experiment: str, overrides: Mapping[str, Any]) -> tuple[str, di
     given = dict(dotted(overrides, Config))
     if is_own(experiment):
         config, _ = suited(experiment, given)
-        usual = settings(configure(OWN_TABLE, {"data.path": config.data.path}))
+        usual = settings(configure(base(config), {"data.path": config.data.path}))
         chosen = {name: value for name, value in settings(config).items() if usual.get(name, ...) != value}
         left = {name: value for name, value in chosen.items() if name not in ("network.init", "seed") or name in given}
-        experiment, given = OWN_TABLE, {"data.path": config.data.path, **left, **given}
+        experiment, given = base(config), {"data.path": config.data.path, **left, **given}
         name = config.experiment
     else:
         name = experiment

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from minisig.data import Dataset
+from minisig.data import Dataset, Text
 from minisig.data.config import Augment, DataConfig
 from minisig.initializers import INITIALIZERS, starts
 from minisig.layers import CELLS
@@ -189,12 +189,39 @@ TABLE += (
 )
 
 
+# A text of the user's own, or the tales in the package.
+OWN_TEXT = "text"
+TOKENS = 8_000_000  # shown, of a text that is neither small nor large
+TABLE += (
+    Experiment(
+        Config(
+            experiment=OWN_TEXT,
+            data=checked({"source": "text", "steps": 64}, DataConfig),
+            network=NetworkConfig(model="rnn", hidden=(256,), init="ortho+ep"),
+            optimizer=OptimizerConfig(name="adam", learning_rate=0.002, schedule="linear", warmup=100, clip=1.0),
+            batch_size=32,
+            iterations=3000,
+            log_every=20,
+            validate_every=250,
+        ),
+        metric="test_perplexity",
+        models={"lstm": {"network.init": "glorot"}, "gru": {"network.init": "glorot"}},
+    ),
+)
+
+
+OWN = {"table": OWN_TABLE, "text": OWN_TEXT}  # by the source that reads the user's own data
 EPOCHS = 200  # of a table that is neither small nor large …
 EXAMPLES = (20_000, 2_000_000)  # … but so many examples shown at least, and at most
 
 
 def suited_to(data: Dataset) -> Settings:
-    """Batch, length, patience and weight decay for a table of this size, as benchmarks.tables --settings found them."""
+    """Settings for the user's own data of this size."""
+    return _suited_to_text(data) if isinstance(data.train, Text) else _suited_to_table(data)
+
+
+def _suited_to_table(data: Dataset) -> Settings:
+    """Batch, length, patience and weight decay, as benchmarks.tables --settings found them."""
     N = len(data.train.x)
     batch = 16 if N < 500 else 32 if N < 5_000 else 64 if N < 50_000 else 256
     per_epoch = max(1, N // batch)
@@ -208,6 +235,17 @@ def suited_to(data: Dataset) -> Settings:
         "patience": max(iterations // 2, 5 * validate),
         **({"optimizer.weight_decay": 0.01} if N >= 5_000 else {}),  # a tenth of what suits a small one
     }
+
+
+def _suited_to_text(data: Dataset) -> Settings:
+    """Windows and streams that a short text can fill, and so many passes that a small network has seen enough."""
+    N = len(data.train.tokens) - 1
+    batch = max(1, min(32, N // 256))
+    steps = max(1, min(64, N // (4 * batch)))
+    passes = max(1, min(40, TOKENS // N))
+    iterations = max(200, min(4000, passes * N // (batch * steps)))
+    validate = max(20, iterations // 12)
+    return {"batch_size": batch, "data.steps": steps, "iterations": iterations, "validate_every": validate}
 
 
 # The same networks in minutes, NAME-fast: learning rate, falling to 0 after a warm-up, examples in a batch, iterations.

@@ -1,10 +1,10 @@
-"""Six short scripts, each teaching one idea by running it: python -m minisig.lessons.NAME."""
+"""Seven short scripts, each teaching one idea by running it: python -m minisig.lessons.NAME."""
 
 import ast
 from importlib.util import find_spec
 from pathlib import Path
 
-LESSONS = ("neuron", "backprop", "depth", "ellipse", "through_time", "reading_a_run")
+LESSONS = ("neuron", "backprop", "depth", "ellipse", "through_time", "reading_a_run", "writing")
 
 
 def titles() -> dict[str, str]:

@@ -4,7 +4,7 @@ loss   L = −(1/N) Σ_i ln p_i[label_i],   p = softmax(z)         z (…, C), l
 dz       = (p − onehot(labels)) / N
 """
 
-from math import exp
+from math import exp, log
 from typing import Any
 
 from minisig.backends import Array, Backend
@@ -17,7 +17,10 @@ HIGHEST = 700.0  # of a loss whose exponential is a float
 class SoftmaxCrossEntropy(Loss):
     """−ln p of the right class, p = softmax(z)."""
 
-    metric_names = ("perplexity", "error", "recall")
+    metric_names = ("perplexity", "bits", "error", "recall")
+
+    def __init__(self, bits: bool = False) -> None:
+        self.bits = bits  # of characters and bytes that is what people compare
 
     def checked(self, z: Array, targets: Any, backend: Backend) -> Array:
         labels = backend.xp.asarray(targets)
@@ -43,9 +46,12 @@ class SoftmaxCrossEntropy(Loss):
         return found
 
     def metrics(self, sums: Sums) -> dict[str, float]:
-        """Of tokens e^loss; the percentage of wrong predictions; of tokens to remember, that of right ones."""
+        """Of tokens e^loss, of characters loss / ln 2, too; the percentage of wrong predictions; that of right ones
+        among tokens to remember."""
         perplexity = exp(min(sums["loss"] / sums["count"], HIGHEST))
         found = {"perplexity": perplexity} if "tokens" in sums else {}
+        if self.bits:
+            found["bits"] = sums["loss"] / sums["count"] / log(2)
         found["error"] = 100 * sums["wrong"] / sums["count"]
         if sums.get("asked"):
             found["recall"] = 100 * sums["recalled"] / sums["asked"]

@@ -225,6 +225,31 @@ def residuals_chart(target: Sequence[float], prediction: Sequence[float]) -> Cha
     }
 
 
+def looked_chart(tokens: Sequence[str], gradient: Sequence[float]) -> Chart:
+    """A bar for every token, from the first to the one before the guess."""
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "x": [*range(len(tokens))],
+                "y": short(gradient),
+                "customdata": [plain(token, LETTERS) for token in tokens],
+                "marker": {"color": PALETTE[5]},
+                "hovertemplate": "%{customdata}<br>%{y:.3e}<extra></extra>",
+            }
+        ],
+        "layout": {
+            "xaxis": {
+                "tickvals": [*range(len(tokens))],
+                "ticktext": [plain(token.replace("\n", "⏎").replace(" ", "␣"), LETTERS) for token in tokens],
+                "automargin": True,
+                "type": "linear",
+            },
+            "yaxis": {"title": {"text": "gradient norm"}, "type": "log"} | NUMBERS,
+        },
+    }
+
+
 def importance_chart(rises: Mapping[str, float]) -> Chart:
     """How much worse the loss becomes without each column, the most important on top."""
     names = [plain(name, LETTERS) for name in rises]

@@ -25,6 +25,7 @@ class Metrics:
     activations: Sequence[str]  # layers that have one
     means: np.ndarray  # (N, activations)
     stds: np.ndarray
+    samples: Sequence[tuple[int, str]] = ()  # what a language model wrote, and when
 
     def logged(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """The iterations at which a scalar was logged, and its values."""
@@ -50,6 +51,7 @@ def read_metrics(path: Path) -> Metrics:
         [printable(name) for name in activations],
         _table(found, "activation_mean"),
         _table(found, "activation_std"),
+        [(record["iteration"], text) for record in found if (text := record.get("sample"))],
     )
 
 

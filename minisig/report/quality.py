@@ -9,7 +9,7 @@ from typing import Any
 from zlib import compress, crc32
 
 from minisig.losses import metric
-from minisig.report.charts import View, importance_chart, residuals_chart
+from minisig.report.charts import View, importance_chart, looked_chart, residuals_chart
 from minisig.report.tables import Table, cropped, number
 from minisig.report.tables import columns as in_columns
 
@@ -50,6 +50,14 @@ def quality_part(summary: Mapping[str, Any]) -> QualityPart | None:
         views.append(
             View("residuals", "Predictions", chart, Table(["target", "prediction", "residual"], rows[:MAX_ROWS]))
         )
+    if looked := found.get("looked"):
+        chart = looked_chart(looked["tokens"], looked["gradient"])
+        rows = [
+            [f"{i}", repr(token), number(norm)]
+            for i, (token, norm) in enumerate(zip(looked["tokens"], looked["gradient"], strict=True), 1)
+        ]
+        title = "What the last guess looked at: the gradient of its loss, token by token"
+        views.append(View("looked", title, chart, Table(["step", "token", "gradient norm"], rows), ("y",)))
     if rises := found.get("importance"):
         top = dict(list(rises.items())[:MAX_ROWS])
         views.append(View("importance", "Importance of the columns", importance_chart(top), importance_table(found)))

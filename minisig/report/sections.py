@@ -36,6 +36,7 @@ from minisig.report.verdicts import comparison_verdict, run_verdict
 from minisig.training.records import metrics
 
 MAX_LINES = 20  # of a table behind a chart
+MAX_SAMPLES = 10  # of what a language model wrote
 LONGEST = 300  # characters of a setting
 
 
@@ -55,6 +56,7 @@ class Section:
     runs: Table | None = None
     failures: Sequence[str] = ()
     quality: QualityPart | None = None
+    samples: Table | None = None
 
 
 def section(
@@ -94,6 +96,7 @@ def section(
             _facts(one),
             views=views,
             quality=quality_part(one.summary or {}),
+            samples=_samples(one),
             **common,
         )
     metric = _metric(runs)
@@ -198,6 +201,17 @@ def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
     ]
     title = "Gradient norm of every layer before training"
     return View("start", title, start_chart(norms, looks), Table(["layer", *norms], rows), ("y",))
+
+
+def _samples(run: Run) -> Table | None:
+    """What a language model wrote while it learned."""
+    found = run.metrics.samples
+    if not found:
+        return None
+    kept = [found[i] for i in spread(len(found), MAX_SAMPLES)]
+    return Table(
+        ["iteration", "what it wrote"], [[f"{iteration:,}", cropped(text, LONGEST)] for iteration, text in kept]
+    )
 
 
 def _facts(run: Run) -> Table:

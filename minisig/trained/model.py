@@ -12,10 +12,21 @@ from scipy.special import expit, softmax
 from minisig.backends import BACKENDS
 from minisig.data.cells import is_missing
 from minisig.data.dataset import CHUNK
-from minisig.data.prepared import Categorical, Class, Noticed, TableInputs, VectorInputs, as_number, as_word
+from minisig.data.prepared import (
+    Categorical,
+    Class,
+    Noticed,
+    TableInputs,
+    TextInputs,
+    VectorInputs,
+    as_number,
+    as_word,
+)
 from minisig.diagnostics.confusion import confused, per_class
+from minisig.diagnostics.writing import Drawing, sample, step
 from minisig.errors import DataError, UsageError, require_known
-from minisig.network import Network
+from minisig.network import Network, States
+from minisig.trained import writing
 from minisig.trained.rows import as_columns
 from minisig.training.config import Config
 from minisig.training.model_file import BEST, ModelInfo, model_config, network_of, read_model
@@ -219,9 +230,48 @@ class Model:
 
         return export(self, Path(path))
 
+    def sample(
+        self,
+        prompt: str = "",
+        length: int = 400,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> str:
+        """What a language model writes after the prompt, so many tokens of it; the same seed writes the same."""
+        drawing = Drawing(temperature, top_k, top_p)
+        return "".join(sample(self.net, self.text, prompt, length, drawing, seed))
+
+    def score(self, content: str | bytes) -> dict[str, Any]:
+        """Perplexity of a text and its number of tokens, of characters the bits for each, too."""
+        return writing.score(self.net, self.text, content)
+
+    def step(self, tokens: Any, states: States | None = None) -> tuple[NDArray[np.float64], States]:
+        """The probability of every token to come next (V,), and the states after these tokens; to build on.
+
+        Tokens are numbers, or a text. The states go into the next call; without any the text begins here.
+        """
+        own = [self.text.start] if states is None else []
+        read = self.text.encode(tokens).tolist() if isinstance(tokens, str | bytes) else [int(one) for one in tokens]
+        if not own + read:
+            raise UsageError("expected at least one token to go on from, got none")
+        z, states = step(self.net, own + read, states or {})
+        return softmax(z.astype(np.float64)), states
+
+    @property
+    def text(self) -> TextInputs:
+        """The tokens of a language model."""
+        if not isinstance(self.prepared, TextInputs):
+            raise UsageError(f"{self.info.name} is no model of a text: it can neither sample nor score one")
+        return self.prepared
+
     def require_rows(self) -> None:
         if self.task == "sequences":
-            raise UsageError(f"{self.info.name} is a model of sequences: it does not predict from the rows of a table")
+            raise UsageError(
+                f"{self.info.name} is a model of sequences, which does not predict from rows: see minisig sample, score"
+            )
 
     def _require_columns(self, columns: Mapping[str, Any]) -> None:
         missing = [name for name in self.columns if name not in columns]

@@ -16,8 +16,10 @@ from minisig.backends import Array
 from minisig.data import Batches, Dataset
 from minisig.data.ahead import Ahead
 from minisig.data.augment import Distorted, Distortion
+from minisig.data.prepared import TextInputs
 from minisig.diagnostics.activations import activation_statistics
 from minisig.diagnostics.finite import first_not_finite
+from minisig.diagnostics.writing import written
 from minisig.errors import DataError, Diverged, UsageError, require_known
 from minisig.gradients import SMALL, evaluated, global_norm, layer_norms
 from minisig.losses import Score, metric
@@ -190,7 +192,10 @@ class Training:
             self.best_iteration, self.best_score = iteration, score
             for name, w in self.net.params.items():
                 self.best[name][...] = w
-        return {f"valid_{name}": value for name, value in score.items()}
+        record: Record = {f"valid_{name}": value for name, value in score.items()}
+        if isinstance(self.data.prepared, TextInputs) and "tokens" in vars(self.data.valid):
+            record["sample"] = written(self.net, self.data.prepared)
+        return record
 
     def _better(self, score: Score) -> bool:
         by, best = self.config.select_by, self.best_score

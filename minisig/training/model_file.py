@@ -16,7 +16,16 @@ from msgspec.structs import replace
 
 from minisig import __version__
 from minisig.data import Dataset, Split
-from minisig.data.prepared import Categorical, Prepared, TableInputs, VectorInputs, WordInputs
+from minisig.data.prepared import (
+    EOS,
+    UNK,
+    UNKNOWN_CHARACTER,
+    Categorical,
+    Prepared,
+    TableInputs,
+    TextInputs,
+    VectorInputs,
+)
 from minisig.data.sequences import Text
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import BackendUnavailable, DataError, MinisigError, OutOfMemory, UsageError, require_known
@@ -68,7 +77,7 @@ def model_info(config: Config, data: Dataset, summary: Mapping[str, Any]) -> Mod
         outputs=data.classes,
         loss=data.loss,
         sequences=sequences,
-        units=None if data.units is None else data.units.tolist(),
+        units=data.of_loss.get("units"),
         prepared=data.prepared,
         content=data.content,
         summary=jsonable({name: value for name, value in summary.items() if name != "seconds"}),  # the same bits again
@@ -147,8 +156,10 @@ def _require_sizes(info: ModelInfo, config: Config, params: Mapping[str, Any]) -
             fits = vectors.inputs == info.inputs and len(vectors.centre) == len(vectors.half)
             fits &= len(vectors.centre) in (0, info.inputs) and len(vectors.classes) in (0, info.outputs)
             fits &= vectors.image is None or vectors.image[0] * vectors.image[1] == info.inputs
-        case WordInputs() as words:
-            fits = len(words.vocabulary) == len(set(words.vocabulary)) == info.outputs == info.inputs
+        case TextInputs() as text:
+            needed = {"words": {EOS, UNK}, "characters": {"\n", UNKNOWN_CHARACTER}, "bytes": set[str]()}[text.tokens]
+            fits = text.size == info.outputs == info.inputs and needed <= set(text.vocabulary)
+            fits &= len(text.vocabulary) == (len(set(text.vocabulary)) if text.tokens != "bytes" else 0)
         case _:
             fits = True
     if not fits or (info.units is not None and len(info.units) != info.outputs):
@@ -164,5 +175,7 @@ def _stand_in(info: ModelInfo) -> Dataset:
         x = rng.uniform(-1, 1, (STAND_IN_ROWS, info.inputs)).astype(np.float32)
         labels = np.arange(STAND_IN_ROWS) % info.outputs
         part = Split(x, labels if info.loss == "softmax-cross-entropy" else np.zeros((STAND_IN_ROWS, info.outputs)))
-    units = None if info.units is None else np.array(info.units)
-    return Dataset(info.name, part, part, part, info.outputs, loss=info.loss, units=units)
+    of_loss: dict[str, Any] = {"units": info.units} if info.units else {}
+    if isinstance(info.prepared, TextInputs):
+        of_loss = info.prepared.of_loss
+    return Dataset(info.name, part, part, part, info.outputs, loss=info.loss, of_loss=of_loss)

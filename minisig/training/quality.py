@@ -4,6 +4,7 @@ guessing        the error, or rmse, of an answer that is always the same
 confusion       how often each class (row) was given each answer (column); precision and recall of every class
 mistakes        rows that were answered wrongly with the greatest confidence
 residuals       some targets beside what was predicted, in their own units
+looked          of a text: the gradient of the last guess's loss with respect to every token before it, its norm
 importance      how much worse the validation loss becomes when a column's cells are shuffled among the rows
 """
 
@@ -15,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from minisig.data import Dataset, Split
-from minisig.data.prepared import TableInputs, VectorInputs
+from minisig.data import Dataset, Split, Text
+from minisig.data.prepared import TableInputs, TextInputs, VectorInputs
 from minisig.diagnostics.confusion import confused, per_class
+from minisig.diagnostics.writing import looked_at
 from minisig.network import Network
 from minisig.seeds import stream
 from minisig.training.evaluate import evaluate
 
 MAX_CLASSES = 50  # of a confusion matrix
 MISTAKES = 24
+LOOKED = 48  # tokens before the guess
 MAX_PIXELS = 4096  # of an image that is kept with its mistake
 RESIDUALS = 500
 IMPORTANCE_ROWS, IMPORTANCE_COLUMNS, SHUFFLES = 1000, 100, 3
@@ -31,6 +34,10 @@ IMPORTANCE_ROWS, IMPORTANCE_COLUMNS, SHUFFLES = 1000, 100, 3
 
 def quality(net: Network, data: Dataset) -> dict[str, Any]:
     """What the summary holds under that name; nothing for sequences."""
+    if isinstance(data.prepared, TextInputs) and isinstance(data.valid, Text):
+        tokens = data.valid.tokens[: LOOKED + 1]
+        words = [data.prepared.decode([token]) for token in net.backend.to_host(tokens)[:-1].tolist()]
+        return {"looked": {"tokens": words, "gradient": looked_at(net, tokens).tolist()}}
     if not isinstance(data.test, Split):
         return {}
     logits = np.concatenate([net.backend.to_host(net.forward(batch.x)) for batch in data.test.windows()])

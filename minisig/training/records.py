@@ -42,6 +42,7 @@ class Logged(msgspec.Struct, frozen=True):
     activation_mean: ByLayer = {}
     activation_std: NormByLayer = {}
     statistics: list[dict[str, Any]] = []
+    sample: Annotated[str, msgspec.Meta(max_length=100_000)] = ""  # what a language model wrote at a validation
 
 
 class LayerOutcome(msgspec.Struct, frozen=True):
@@ -70,6 +71,11 @@ class Residuals(msgspec.Struct, frozen=True):
     prediction: list[float]
 
 
+class Looked(msgspec.Struct, frozen=True):
+    tokens: list[str]
+    gradient: list[float]
+
+
 class Quality(msgspec.Struct, frozen=True):
     """How good the model is, see quality.py."""
 
@@ -83,6 +89,7 @@ class Quality(msgspec.Struct, frozen=True):
     image: tuple[Annotated[int, msgspec.Meta(ge=1, le=256)], Annotated[int, msgspec.Meta(ge=1, le=256)]] | None = None
     residuals: Residuals | None = None
     importance: dict[str, float] = {}
+    looked: Looked | None = None
 
     def __post_init__(self) -> None:
         sizes = {len(self.confusion), len(self.per_class), *map(len, self.confusion)}
@@ -93,6 +100,8 @@ class Quality(msgspec.Struct, frozen=True):
         for pixels in (mistake.image for mistake in self.mistakes if mistake.image):
             if not self.image or len(b64decode(pixels, validate=True)) != self.image[0] * self.image[1]:
                 raise ValueError("an image of a mistake has another size than it should")
+        if self.looked and len(self.looked.tokens) != len(self.looked.gradient):
+            raise ValueError("there are not as many gradients as tokens")
 
 
 class Outcome(msgspec.Struct, frozen=True):

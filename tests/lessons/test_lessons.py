@@ -48,6 +48,19 @@ def test_neuron_the_entropy_measured_is_the_theorys_and_lies_within_the_papers_b
     assert "0.071 nats" in said
 
 
+def test_writing_it_learns_to_write_from_letters_to_words(taught):
+    found, said = taught("writing")
+    bits = list(found["bits"].values())
+    assert bits == sorted(bits, reverse=True)
+    assert bits[-1] < 3.2 < np.log2(found["unigram"]) < np.log2(70)
+    for p in found["drawn"].values():
+        assert p.sum() == pytest.approx(1)
+    sharp, plain, blurred = (p.max() for p in found["drawn"].values())
+    assert sharp > plain > blurred
+    assert np.argmax(found["looked"]) >= len(found["looked"]) - 3
+    assert all(" ".join(text.split()) in said for text in found["written"].values())
+
+
 def test_backprop_the_complex_step_is_exact_where_a_real_one_is_not_and_finds_the_mistake(taught):
     found, said = taught("backprop")
     assert found["errors"]["complex"][10:].max() < 1e-15
