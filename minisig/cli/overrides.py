@@ -60,6 +60,8 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
 
     from minisig.errors import UsageError, require_known
     from minisig.experiments import EXPERIMENTS, configure, is_own, settings
+    from minisig.experiments.configure import source_of
+    from minisig.experiments.table import OWN
     from minisig.settings import dotted
     from minisig.training.config import Config
 
@@ -79,7 +81,7 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
             param_hint="--config",
         )
     if is_own(experiment):
-        experiment = "table"
+        experiment = OWN[source_of(experiment)]
     require_known("experiment", experiment, EXPERIMENTS)
     groups = {name.partition(".")[0] for name in settings(EXPERIMENTS[experiment].config) if "." in name}
     for name in [name for name, value in given.items() if value == {} and name in groups]:

@@ -42,7 +42,8 @@ def score(model: str, file: str, lines: bool, backend: str | None, json_: bool) 
         for one in each:
             say(f"{one['perplexity']:.6g}\t{one['tokens']}\t{one['text']}")
     else:
-        bits = f", {found['bits']:.4f} bits per character" if "bits" in found else ""
+        unit = loaded.text.tokens.removesuffix("s")
+        bits = f", {found['bits']:.4f} bits per {unit}" if "bits" in found else ""
         say(f"perplexity {found['perplexity']:.6g}{bits}, {found['tokens']:,} tokens")
     for line in noticed.lines():
         say(line, err=True)
