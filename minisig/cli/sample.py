@@ -43,7 +43,8 @@ def sample(
     """Let MODEL, a run's folder or its best.safetensors, write a text.
 
     \b
-    minisig train text && minisig sample runs/text-ortho+ep-seed0
+    minisig train text
+    minisig sample runs/text-ortho+ep-seed0
     minisig sample RUN --prompt "Once upon a time" --temperature 0.6
     minisig sample RUN --count 3 --seed 7 --json
     """

@@ -22,7 +22,7 @@ def score(model: str, file: str, lines: bool, backend: str | None, json_: bool) 
 
     \b
     minisig score runs/text-ortho+ep-seed0 chapter.txt
-    minisig score RUN chapter.txt --lines | sort -n | tail
+    minisig score RUN chapter.txt --lines
     """
     from minisig.data.prepared import Noticed
     from minisig.data.text import decoded, read_text

@@ -363,7 +363,7 @@ class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=
     def decode(self, tokens: Sequence[int]) -> str:
         """The text that tokens stand for."""
         if self.tokens == "bytes":
-            return bytes(tokens).decode("utf-8", "replace")
+            return bytes(map(int, tokens)).decode("utf-8", "replace")
         if self.tokens == "characters":
             return "".join(self.vocabulary[token] for token in tokens)
         words = ["\n" if (word := self.vocabulary[token]) == EOS else word for token in tokens]

@@ -17,5 +17,6 @@ def test_a_setting_of_another_source_is_refused_by_ours(source, setting, owner):
 
 def test_a_path_is_read_as_what_it_stands_in_place_of_and_as_what_it_is(tmp_path):
     assert source_for(str(tmp_path), "digits") == "images"
-    assert source_for(str(tmp_path / "mine.csv"), "digits") == "file"
+    assert source_for(str(tmp_path / "mine.csv"), "digits") == "table"
+    assert source_for(str(tmp_path / "mine.npz"), "digits") == "file"
     assert source_for(str(tmp_path), "ptb") == source_for(str(tmp_path), "copy-memory") == "text"
