@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import chain
 
 import click
 
@@ -63,9 +64,8 @@ def sample(
             continue
         if number:
             say("\n----\n")
-        sys.stdout.write(printable(prompt))
-        for piece in pieces:
-            sys.stdout.write(printable(piece))
+        for piece in chain([prompt], pieces):  # as it comes
+            sys.stdout.write("\t".join(map(printable, piece.split("\t"))))
             sys.stdout.flush()
         sys.stdout.write("\n")
     if json_:

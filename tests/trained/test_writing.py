@@ -171,7 +171,8 @@ def certain(follows):
     made = recurrent(V, [V], init="glorot", dtype="float64")
     for w in made.params.values():
         w[...] = 0
-    made.params["embedding.W"][...] = 40 * np.eye(V) - 20  # h is 1 at the place of the token, else 0
+    made.params["embedding.E"][...] = 40 * np.eye(V) - 20  # h is 1 at the place of the token, else 0
+    made.params["rnn0.Wx"][...] = np.eye(V)
     made.params["dense.W"][range(V), follows] = 50
     return made
 
