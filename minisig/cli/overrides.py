@@ -46,11 +46,11 @@ def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **
 
 
 def own_table(ctx: click.Context, experiment: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Where only --data names a table, it is what is trained on: its file stands for the experiment."""
-    from minisig.data.frame import is_table
+    """Where only --data names a table or a text, it is what is trained on: its file stands for the experiment."""
+    from minisig.experiments.configure import source_of
 
     data = options["data"]
-    if data and is_table(data) and ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT:
+    if data and not Path(data).is_dir() and source_of(data) and ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT:
         return data, {**options, "data": None}
     return experiment, options
 

@@ -56,7 +56,7 @@ def test_a_run_on_a_text_is_named_after_its_file(here, name):
 
 
 def test_the_tales_are_trained_on_and_sampled_in_an_empty_folder_without_a_network(here):
-    offline = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
+    offline = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     env = os.environ | offline | {"MINISIG_DATA": str(here / "none"), "XDG_CACHE_HOME": str(here / "none")}
     assert python_m("train", "text", *QUICK, env=env).returncode == 0
     (run,) = (here / "runs").iterdir()
@@ -201,6 +201,12 @@ def test_a_full_disk_is_told_in_one_line(runs, args):
         done = python_m("sample", runs / "characters", *args, stdout=full, stderr=subprocess.PIPE, capture_output=False)
     assert done.returncode == 1
     assert done.stderr.decode() == "Error: output: No space left on device\n"
+
+
+def test_data_alone_names_a_text_too(here):
+    (here / "mine.txt").write_text(TEXT)
+    assert cli("train", "--data", "mine.txt", *QUICK).exit_code == 0
+    assert (here / "runs" / "mine-ortho+ep-seed0").is_dir()
 
 
 def test_settings_from_a_file_reach_a_text(here):
