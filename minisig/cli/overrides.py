@@ -49,8 +49,8 @@ def own_table(ctx: click.Context, experiment: str, options: dict[str, Any]) -> t
     """Where only --data names a table or a text, it is what is trained on: its file stands for the experiment."""
     from minisig.experiments.configure import source_of
 
-    data = options["data"]
-    if data and not Path(data).is_dir() and source_of(data) and ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT:
+    data, unnamed = options["data"], ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT
+    if unnamed and data and not Path(data).is_dir() and source_of(data):
         return data, {**options, "data": None}
     return experiment, options
 
