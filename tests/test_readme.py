@@ -58,6 +58,16 @@ def test_the_library_example_runs():
     assert run(example)["trace"].gradient_norms()["dense0.W"] > 0.1
 
 
+def test_the_example_of_a_text_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = minisig.configure("text", {"iterations": 2, "network.hidden": [8]})
+    minisig.run(config, "runs/text-ortho+ep-seed0")
+    (example,) = examples("Your own text")
+    names = run(example)
+    assert names["p"].sum() == pytest.approx(1)
+    assert len(names["model"].sample("Once upon a time", 200)) == 200
+
+
 def test_the_scikit_learn_example_runs():
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     names = run(examples("In scikit-learn")[0])

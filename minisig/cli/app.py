@@ -78,6 +78,9 @@ def main() -> None:
     minisig predict RUN new.csv    what the trained model says of new rows
     minisig test RUN more.csv      how good it is on data it has not seen
     minisig export RUN mine.onnx   the same model for onnxruntime
+    minisig train mine.txt         your own text
+    minisig sample RUN             what the trained model writes
+    minisig score RUN other.txt    how well it knows another text
     minisig train --init lecun     the same network, dead from the start
     minisig compare digits         the paper's initializations, several seeds
     minisig inspect --init lecun   why: its gradients, layer by layer

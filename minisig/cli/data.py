@@ -188,11 +188,13 @@ def verify(names: tuple[str, ...], json_: bool) -> None:
 @as_json
 @click.pass_context
 def show(ctx: click.Context, /, experiment: str, out: str | None, json_: bool, **options: Any) -> None:
-    """Of a table of your own, FILE.csv, how it is read and what would be trained on. Of an EXPERIMENT on images draw
-    them as they are trained on, every row one of them, distorted anew in each column, which needs minisig[viz].
+    """Of a table or text of your own, FILE.csv or FILE.txt, how it is read and what would be trained on. Of an
+    EXPERIMENT on images draw them as they are trained on, every row one of them, distorted anew in each column, which
+    needs minisig[viz].
 
     \b
     minisig data show mine.csv --target price
+    minisig data show mine.txt --set data.tokens=words
     minisig data show mnist-deep-augmented --out digits.png
     minisig data show mnist-deep-augmented --set data.augment.alpha=80
     """
@@ -203,13 +205,26 @@ def show(ctx: click.Context, /, experiment: str, out: str | None, json_: bool, *
     experiment, options = own_table(ctx, experiment, options)
     if is_own(experiment):
         config, data = suited(experiment, overrides(experiment, **options))
-        _show_table(config, data, json_)
+        (_show_table if data.rows else _show_text)(config, data, json_)
         return
     config = configure(experiment, overrides(experiment, **options))
     path = Path(out or f"{config.experiment}-images.png")
     require_drawable(path)
     save(contact_sheet(config, load(config.data, seed=config.seed)), path)
     click.echo(f"saved as {path}")
+
+
+def _show_text(config: Any, data: Any, json_: bool) -> None:
+    from minisig.data.dataset import PARTS
+    from minisig.jsonable import jsonable
+    from minisig.report.tables import network
+
+    if json_:
+        sizes = {part: len(getattr(data, part).tokens) - 1 for part in PARTS}
+        found = {"tokens": data.prepared.tokens, "different": data.classes, "sizes": sizes}
+        click.echo(json.dumps(jsonable(found | {"baselines": data.baselines, "about": [*data.about]})))
+        return
+    say("\n".join([*data.about, "", network(config)]))
 
 
 def _show_table(config: Any, data: Any, json_: bool) -> None:

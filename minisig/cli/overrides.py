@@ -46,11 +46,11 @@ def overrides(experiment: str, settings: tuple[str, ...], config: str | None, **
 
 
 def own_table(ctx: click.Context, experiment: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Where only --data names a table, it is what is trained on: its file stands for the experiment."""
-    from minisig.data.frame import is_table
+    """Where only --data names a table or a text, it is what is trained on: its file stands for the experiment."""
+    from minisig.experiments.configure import source_of
 
-    data = options["data"]
-    if data and is_table(data) and ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT:
+    data, unnamed = options["data"], ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT
+    if unnamed and data and not Path(data).is_dir() and source_of(data):
         return data, {**options, "data": None}
     return experiment, options
 
@@ -60,6 +60,8 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
 
     from minisig.errors import UsageError, require_known
     from minisig.experiments import EXPERIMENTS, configure, is_own, settings
+    from minisig.experiments.configure import source_of
+    from minisig.experiments.table import OWN
     from minisig.settings import dotted
     from minisig.training.config import Config
 
@@ -79,7 +81,7 @@ def _from_file(path: str, experiment: str) -> dict[str, Any]:
             param_hint="--config",
         )
     if is_own(experiment):
-        experiment = "table"
+        experiment = OWN[source_of(experiment)]
     require_known("experiment", experiment, EXPERIMENTS)
     groups = {name.partition(".")[0] for name in settings(EXPERIMENTS[experiment].config) if "." in name}
     for name in [name for name, value in given.items() if value == {} and name in groups]:

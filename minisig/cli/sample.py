@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import chain
 
 import click
 
@@ -43,8 +44,9 @@ def sample(
     """Let MODEL, a run's folder or its best.safetensors, write a text.
 
     \b
+    minisig train text
     minisig sample runs/text-ortho+ep-seed0
-    minisig sample RUN --prompt Once --temperature 0.6
+    minisig sample RUN --prompt "Once upon a time" --temperature 0.6
     minisig sample RUN --count 3 --seed 7 --json
     """
     from minisig.data.prepared import Noticed
@@ -62,9 +64,8 @@ def sample(
             continue
         if number:
             say("\n----\n")
-        sys.stdout.write(printable(prompt))
-        for piece in pieces:
-            sys.stdout.write(printable(piece))
+        for piece in chain([prompt], pieces):  # as it comes
+            sys.stdout.write("\t".join(map(printable, piece.split("\t"))))
             sys.stdout.flush()
         sys.stdout.write("\n")
     if json_:

@@ -26,6 +26,7 @@ def score(model: str, file: str, lines: bool, backend: str | None, json_: bool) 
     """
     from minisig.data.prepared import Noticed
     from minisig.data.text import decoded, read_text
+    from minisig.errors import printable
     from minisig.trained.model import load
     from minisig.trained.writing import score as scored
     from minisig.trained.writing import score_lines
@@ -40,9 +41,10 @@ def score(model: str, file: str, lines: bool, backend: str | None, json_: bool) 
         click.echo(json.dumps(found | ({"lines": each} if lines else {})))
     elif lines:
         for one in each:
-            say(f"{one['perplexity']:.6g}\t{one['tokens']}\t{one['text']}")
+            click.echo(f"{one['perplexity']:.6g}\t{one['tokens']}\t{printable(one['text'])}")
     else:
-        bits = f", {found['bits']:.4f} bits per character" if "bits" in found else ""
+        unit = loaded.text.tokens.removesuffix("s")
+        bits = f", {found['bits']:.4f} bits per {unit}" if "bits" in found else ""
         say(f"perplexity {found['perplexity']:.6g}{bits}, {found['tokens']:,} tokens")
     for line in noticed.lines():
         say(line, err=True)

@@ -49,8 +49,8 @@ def train(
     epochs: int | None,
     **options: Any,
 ) -> None:
-    """Train a network on a table of your own, FILE.csv, or on an EXPERIMENT, one of these or of another installed
-    project:
+    """Train a network on a table or text of your own, FILE.csv, FILE.txt or a FOLDER of .txt, or on an EXPERIMENT,
+    one of these or of another installed project:
 
     \b
     digits, the default; xor; copy-memory; ptb, ptb-dropout
@@ -58,6 +58,7 @@ def train(
     mnist-shallow-fast, mnist-shallow-dropout-fast, mnist-deep-fast: in minutes
     mnist-deep-augmented-fast: in an hour
     table: what FILE.csv stands for, with its settings fixed
+    text: FILE.txt; without --data the tales in the package
 
     \b
     minisig train                                  eight hidden layers of sigmoids
@@ -65,6 +66,8 @@ def train(
     minisig train xor --init ortho --seed 3
     minisig train mine.csv --target price          your own table
     minisig train mine.csv --hidden 3x50 --epochs 100 --lr 0.01
+    minisig train mine.txt                         your own text
+    minisig train mine.txt --set data.tokens=words     or characters, or bytes
     minisig train copy-memory --init ortho+ep      an RNN remembers for 100 steps
     minisig train copy-memory --set data.delay=50
     minisig train ptb --model lstm --iterations 2000

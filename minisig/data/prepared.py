@@ -20,6 +20,7 @@ from minisig.data.scaling import Scaling, scaled_pixels
 from minisig.errors import DataError
 
 EOS, UNK, UNKNOWN_CHARACTER = "<eos>", "<unk>", "\ufffd"
+MAX_POINT = 0x10FFFF  # of Unicode
 WORD = re.compile(r"\n|\S+")
 ROWS = 8192  # encoded at a time, to stay in the cache
 MAX_INPUTS = 200_000
@@ -39,6 +40,7 @@ class Noticed:
         self.missing: dict[str, int] = {}
         self.odd: dict[str, dict[str, int]] = {}  # cells of a column of numbers that are none
         self.unknown: dict[str, dict[str, int]] = {}  # categories
+        self.unread: dict[str, dict[str, int]] = {}  # words or characters of a text
 
     def count(self, where: dict[str, dict[str, int]], name: str, cells: Mapping[str, int]) -> None:
         found = where.setdefault(name, {})
@@ -53,15 +55,17 @@ class Noticed:
             said.append(f"{shown(name)}: {_some(cells)} taken as missing, expected numbers")
         for name, cells in self.unknown.items():
             said.append(f"{shown(name)}: {_some(cells)} not among the training data's categories")
+        for kind, found in self.unread.items():
+            said.append(f"{_some(found, kind)} not in the training text, taken as unknown")
         for name, n in self.missing.items():
             said.append(f"{shown(name)}: {n:,} missing, filled as while training")
         return said
 
 
-def _some(cells: Mapping[str, int]) -> str:
+def _some(cells: Mapping[str, int], kind: str = "cells") -> str:
     named = ", ".join(repr(cell[:40]) for cell in list(cells)[:3])
     more = f" and {len(cells) - 3} others" if len(cells) > 3 else ""
-    return f"{named}{more} ({sum(cells.values()):,} cells)"
+    return f"{named}{more} ({sum(cells.values()):,} {kind})"
 
 
 class Numeric(msgspec.Struct, frozen=True, tag="numeric", tag_field="kind", forbid_unknown_fields=True):
@@ -327,11 +331,12 @@ class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=
         text = text if isinstance(text, str) else text.decode()
         if self.tokens == "characters":
             points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-            distinct, places = np.unique(points, return_inverse=True)
-            words = [chr(point) for point in distinct.tolist()]
-            counts = np.bincount(places, minlength=len(words)).tolist()
-            unknown = {word: n for word, n in zip(words, counts, strict=True) if word not in numbers}
-            found: Tokens = np.array([numbers.get(word, other) for word in words], np.int64)[places]
+            table = np.full(MAX_POINT + 1, -1, np.int64)
+            table[list(map(ord, numbers))] = list(numbers.values())
+            found: Tokens = table[points]
+            odd, counts = np.unique(points[found < 0], return_counts=True)
+            unknown = dict(zip(map(chr, odd.tolist()), counts.tolist(), strict=True))
+            found[found < 0] = other
         else:
 
             def known(word: str) -> int:
@@ -344,17 +349,25 @@ class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=
 
             found = np.fromiter(map(known, words_of(text)), np.int64)
         if noticed and unknown:
-            noticed.count(noticed.unknown, "text", unknown)
+            noticed.count(noticed.unread, self.tokens, unknown)
         return found
+
+    def begin(self, text: str | bytes, noticed: Noticed | None = None) -> Tokens:
+        """The tokens of a text that is to go on: of words the last line has no <eos> yet."""
+        if self.tokens != "words":
+            return self.encode(text, noticed)
+        text = text if isinstance(text, str) else text.decode()
+        tokens = self.encode(text, noticed)
+        return tokens[:-1] if text.rpartition("\n")[2].strip() else tokens
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text that tokens stand for."""
         if self.tokens == "bytes":
-            return bytes(tokens).decode("utf-8", "replace")
+            return bytes(map(int, tokens)).decode("utf-8", "replace")
         if self.tokens == "characters":
             return "".join(self.vocabulary[token] for token in tokens)
-        pieces = ["\n" if (word := self.vocabulary[token]) == EOS else f"{word} " for token in tokens]
-        return "".join(pieces).replace(" \n", "\n")
+        words = ["\n" if (word := self.vocabulary[token]) == EOS else word for token in tokens]
+        return " ".join(words).replace(" \n", "\n").replace("\n ", "\n")
 
 
 def words_of(text: str) -> Iterator[str]:

@@ -52,9 +52,17 @@ class TextSettings(PTBSettings, frozen=True):
 def is_text(path: Path | str) -> bool:
     """Whether it is a text by its name, or a folder that holds some and no run."""
     path = Path(path)
-    if path.is_dir():
-        return not (path / "config.json").exists() and any(path.glob("*.txt*"))
+    try:
+        if path.is_dir():
+            return not (path / "config.json").exists() and any(path.glob("*.txt*"))
+    except OSError:  # a name too long, or a folder that may not be looked into
+        return False
     return str(path).lower().endswith((".txt", ".txt.gz", ".md"))
+
+
+def own_name(path: Path) -> str:
+    """The name of a file or folder, of "." and ".." as well."""
+    return (path if path.name.strip(".") else path.resolve()).name or "data"
 
 
 def load_ptb(steps: int, vocabulary: int) -> Dataset:
@@ -64,18 +72,18 @@ def load_ptb(steps: int, vocabulary: int) -> Dataset:
 
 def load_text(path: Path | None, wanted: Any, prepared: TextInputs | None = None) -> Dataset:
     """The text in a file or folder, the embedded one if none is named, with the tokens of `prepared` or its own."""
+    tokens = prepared.tokens if prepared else getattr(wanted, "tokens", "words")
     if path is None:
         with as_file(files("minisig.data").joinpath(TALES)) as tales:
             texts = {"": read_text(tales, str(tales))}
     else:
-        texts = _texts(path)
-    tokens = prepared.tokens if prepared else getattr(wanted, "tokens", "words")
+        texts = _texts(path, in_utf8=tokens != "bytes")
     if tokens is None:
         size = sum(map(len, texts.values()))
         tokens = "words" if "train" in texts or size > OF_WORDS else "characters"
     split = texts if "train" in texts else _held_out(texts[""])
     where = str(path or "the embedded text")
-    by_part = {part: text if tokens == "bytes" else decoded(text, where) for part, text in split.items()}
+    by_part = {part: text if tokens == "bytes" else text.decode() for part, text in split.items()}
     if not prepared:
         prepared = _found(by_part["train"], tokens, wanted.vocabulary, where)
     encoded = {part: prepared.encode(text) for part, text in by_part.items()}
@@ -85,7 +93,7 @@ def load_text(path: Path | None, wanted: Any, prepared: TextInputs | None = None
     baselines = {"uniform": float(prepared.size), "unigram": _unigram(train[1:], valid[1:], prepared.size)}
     sizes = ", ".join(f"{len(found):,}" for found in encoded.values())
     return Dataset(
-        path.name if path else "tales",
+        own_name(path) if path else "tales",
         Text(train, wanted.steps),
         Text(valid, wanted.steps),
         Text(test, wanted.steps),
@@ -98,22 +106,29 @@ def load_text(path: Path | None, wanted: Any, prepared: TextInputs | None = None
     )
 
 
-def _texts(path: Path) -> dict[str, bytes]:
+def _texts(path: Path, in_utf8: bool) -> dict[str, bytes]:
     """The texts of the three parts, or one under ""."""
+
+    def read(own: Path) -> bytes:
+        text = read_text(own, str(own))
+        if in_utf8:
+            decoded(text, str(own))  # here, where the file and the line are known
+        return text
+
     if path.is_file():
-        return {"": read_text(path, str(path))}
+        return {"": read(path)}
     if not path.is_dir():
         raise DataError(f"{path}: no such file or folder")
     found = {part: find(path, f"{part}.txt", f"ptb.{part}.txt") for part in PARTS}
     if all(found.values()):
-        return {part: read_text(own, str(own)) for part, own in found.items() if own}
+        return {part: read(own) for part, own in found.items() if own}
     if any(found.values()):
         missing = next(part for part, own in found.items() if not own)
         raise DataError(f"{path}: holds no {missing}.txt or ptb.{missing}.txt, gzipped or not")
     several = sorted([*path.glob("*.txt"), *path.glob("*.txt.gz")])
     if not several:
         raise DataError(f"{path}: holds no .txt files; expected train.txt, valid.txt and test.txt, or any others")
-    content = b"\n".join(read_text(own, str(own)).removesuffix(b"\n") for own in several) + b"\n"
+    content = b"\n".join(read(own).removesuffix(b"\n") for own in several) + b"\n"
     if len(content) > MAX_BYTES:
         raise DataError(f"{path}: more than {MAX_BYTES:,} bytes of text; use a part of it")
     return {"": content}
@@ -130,19 +145,22 @@ def read_text(source: Path | IO[bytes], where: str) -> bytes:
         content = b"".join(pieces(source, MAX_BYTES + 1))
     if len(content) > MAX_BYTES:
         raise DataError(f"{where}: more than {MAX_BYTES:,} bytes of text; use a part of it")
+    if b"\0" in content:
+        raise DataError(f"{where}: not a text in UTF-8, it holds bytes of zero; save it as UTF-8")
+    content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
     if not content.strip():
         raise DataError(f"{where}: the file holds no words")
-    if b"\0" in content:
-        raise DataError(f"{where}: not a text, it holds bytes of zero")
-    return content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    return content
 
 
 def decoded(text: bytes, where: str) -> str:
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{where}: byte {error.start} is not UTF-8 text; save the file as UTF-8, or use --set data.tokens=bytes"
+            f"{where}: line {line:,} is not UTF-8 text, it has the byte 0x{text[error.start]:02x}; save the file as "
+            f"UTF-8, or train with --set data.tokens=bytes"
         ) from None
 
 

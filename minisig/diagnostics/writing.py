@@ -1,5 +1,6 @@
 """A language model writes: token by token, each drawn from softmax(z / temperature), cut down by top_k and top_p."""
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minisig.data.prepared import Noticed, TextInputs
+from minisig.data.sequences import STEPS_AT_A_TIME
 from minisig.errors import UsageError
 from minisig.losses import Weighted, WeightedTargets
 from minisig.network import Network, States
@@ -40,7 +42,8 @@ class Drawing:
             sure[z.argmax()] = 1.0
             return sure
         order = np.argsort(-z, kind="stable")
-        p = np.exp((z[order] - z[order[0]]) / self.temperature)
+        with np.errstate(over="ignore"):  # e^−∞ is 0
+            p = np.exp((z[order] - z[order[0]]) / self.temperature)
         p /= p.sum()
         if self.top_k is not None:
             p[self.top_k :] = 0
@@ -65,32 +68,27 @@ def sample(
     noticed: Noticed | None = None,
 ) -> Iterator[str]:
     """What the network writes after the prompt, piece by piece, so many tokens."""
-    tokens = [text.start, *text.encode(prompt, noticed).tolist()]
     rng = stream(seed, "sample")
-    written: list[int] = []
-    shown = ""
-    z, states = step(net, tokens, {})
+    utf8 = getincrementaldecoder("utf-8")("replace")
+    apart = bool(prompt) and not prompt[-1].isspace()  # the next word, from the one before
+    z, states = step(net, [text.start, *text.begin(prompt, noticed).tolist()], {})
     for _ in range(length):
         token = drawing.token(z, rng)
-        written.append(token)
-        if text.tokens == "bytes":  # whole characters of a text in UTF-8
-            whole = text.decode(written)
-            if not whole.endswith("\ufffd"):
-                yield whole[len(shown) :]
-                shown = whole
-        elif text.tokens == "characters":
-            yield text.decode([token])
+        if text.tokens == "bytes":
+            yield utf8.decode(bytes([token]))  # nothing before the character is whole
         else:
-            yield text.decode([token])
+            piece = text.decode([token])
+            yield f" {piece}" if text.tokens == "words" and apart and piece != "\n" else piece
+            apart = piece != "\n"
         z, states = step(net, [token], states)
-    if text.tokens == "bytes" and (rest := text.decode(written)[len(shown) :]):
-        yield rest
+    yield utf8.decode(b"", final=True)
 
 
 def step(net: Network, tokens: list[int], states: States) -> tuple[NDArray[Any], States]:
     """The logits of the token after these, (V,), and the states after them."""
     x = net.backend.xp.asarray(np.array(tokens, np.int64)[:, None])
-    z, states = net.advance(x, states)
+    for start in range(0, len(x), STEPS_AT_A_TIME):  # of a long prompt not all logits at once
+        z, states = net.advance(x[start : start + STEPS_AT_A_TIME], states)
     return net.backend.to_host(z)[-1, 0], states
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from minisig.data import Dataset, load, source_for
 from minisig.data.frame import is_table
 from minisig.data.hashes import content_hash
-from minisig.data.text import is_text
+from minisig.data.text import is_text, own_name
 from minisig.errors import UsageError, require_known
 from minisig.experiments.table import EXPERIMENTS, OWN, Experiment, Figure, suited_to
 from minisig.models import MODELS
@@ -89,7 +89,7 @@ def label(path: str) -> str:
     >>> label("data/iris.csv"), label("My table (2).tsv.gz"), label("digits.csv")
     ('iris', 'My_table_2', 'digits.csv')
     """
-    name = Path(path).name
+    name = own_name(Path(path))
     stem = re.sub(r"(\.(csv|tsv|tab|dat|data|parquet|pq|txt|md|gz))+$", "", name, flags=re.IGNORECASE)
     words = [re.sub(r"[^\w.-]+", "_", text).strip("_.-") for text in (stem, name)]
     return next((word[:LONGEST] for word in words if word and word not in EXPERIMENTS), f"own-{words[0][:LONGEST]}")

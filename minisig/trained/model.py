@@ -254,7 +254,7 @@ class Model:
         Tokens are numbers, or a text. The states go into the next call; without any the text begins here.
         """
         own = [self.text.start] if states is None else []
-        read = self.text.encode(tokens).tolist() if isinstance(tokens, str | bytes) else [int(one) for one in tokens]
+        read = self.text.begin(tokens).tolist() if isinstance(tokens, str | bytes) else [int(one) for one in tokens]
         if not own + read:
             raise UsageError("expected at least one token to go on from, got none")
         z, states = step(self.net, own + read, states or {})

@@ -27,6 +27,7 @@ from minisig.data.prepared import (
     VectorInputs,
 )
 from minisig.data.sequences import Text
+from minisig.data.text import own_name
 from minisig.diagnostics.finite import first_not_finite
 from minisig.errors import BackendUnavailable, DataError, MinisigError, OutOfMemory, UsageError, require_known
 from minisig.jsonable import jsonable
@@ -67,7 +68,7 @@ _decoder = msgspec.json.Decoder(ModelInfo)
 def model_info(config: Config, data: Dataset, summary: Mapping[str, Any]) -> ModelInfo:
     sequences = not isinstance(data.train, Split)
     if config.data.path:
-        config = replace(config, data=replace(config.data, path=Path(config.data.path).name))
+        config = replace(config, data=replace(config.data, path=own_name(Path(config.data.path))))
     return ModelInfo(
         format=FORMAT,
         version=__version__,
@@ -159,6 +160,7 @@ def _require_sizes(info: ModelInfo, config: Config, params: Mapping[str, Any]) -
         case TextInputs() as text:
             needed = {"words": {EOS, UNK}, "characters": {"\n", UNKNOWN_CHARACTER}, "bytes": set[str]()}[text.tokens]
             fits = text.size == info.outputs == info.inputs and needed <= set(text.vocabulary)
+            fits &= text.tokens != "characters" or all(len(token) == 1 for token in text.vocabulary)
             fits &= len(text.vocabulary) == (len(set(text.vocabulary)) if text.tokens != "bytes" else 0)
         case _:
             fits = True

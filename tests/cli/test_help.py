@@ -1,5 +1,7 @@
 """Help of the command line, and how little it imports."""
 
+import shlex
+
 import click
 import pytest
 
@@ -46,7 +48,7 @@ def test_examples_of_the_help_are_commands_that_exist(command):
     examples = [line.split("  ") for line in cli(*command, "--help").stdout.splitlines() if "  minisig " in line]
     assert examples
     for example in examples:
-        name, *args = next(part for part in example if part).split()[1:]
+        name, *args = shlex.split(next(part for part in example if part))[1:]
         found = main.commands[name]
         while isinstance(found, click.Group):
             name, *args = args

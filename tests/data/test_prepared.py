@@ -13,8 +13,8 @@ from minisig.data.prepared import (
     Prepared,
     TableInputs,
     TargetColumns,
+    TextInputs,
     VectorInputs,
-    WordInputs,
     as_word,
 )
 from minisig.errors import DataError
@@ -151,7 +151,7 @@ def test_categories_may_come_as_numbers():
 
 @pytest.mark.parametrize(
     "prepared",
-    [INPUTS, VectorInputs(3, centre=[1.0] * 3, half=[2.0] * 3, classes=[1, 5]), WordInputs(["a", "b"])],
+    [INPUTS, VectorInputs(3, centre=[1.0] * 3, half=[2.0] * 3, classes=[1, 5]), TextInputs("words", ["a", "b"])],
     ids=["table", "vectors", "words"],
 )
 def test_what_is_kept_with_a_model_comes_back_the_same(prepared):

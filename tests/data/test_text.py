@@ -89,7 +89,7 @@ def test_the_unigram_baseline_is_the_perplexity_of_word_frequencies(texts):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"train": b"fine\nnot \xff\xfe text\n"}, ["train.txt", "byte 9", "UTF-8"]),
+        ({"train": b"fine\nnot \xff\xfe text\n"}, ["train.txt: line 2", "byte 0xff", "UTF-8"]),
         ({"valid": ""}, ["valid.txt", "no words"]),
         ({"train": "\n \n\t\n"}, ["train.txt", "no words"]),
         ({"train": "word word\nword\n"}, ["only one distinct word"]),
