@@ -136,7 +136,7 @@ def own_settings(experiment: str, overrides: Mapping[str, Any]) -> tuple[str, di
         config, _ = suited(experiment, given)
         usual = settings(configure(base(config), {"data.path": config.data.path}))
         chosen = {name: value for name, value in settings(config).items() if usual.get(name, ...) != value}
-        left = {name: value for name, value in chosen.items() if name not in ("network.init", "seed") or name in given}
+        left = {name: value for name, value in chosen.items() if name not in ("network.init", "seed")}
         experiment, given = base(config), {"data.path": config.data.path, **left, **given}
         name = config.experiment
     else:

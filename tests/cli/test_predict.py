@@ -327,6 +327,9 @@ def test_digits_are_predicted_from_a_file_of_pixels(here, digits):
     found = json.loads(cli("run", "pixels.csv", "--json").stdout)
     assert found["classes"] == [*range(10)]
     assert found["probabilities"] == softmax(model.net.forward(digits.test.x).astype(np.float64), axis=1).tolist()
+    named = {f"x{i}": raw[:, i] for i in reversed(range(64))} | {"id": np.arange(300)}
+    np.savetxt(here / "named.csv", np.stack([*named.values()], axis=1), "%d", ",", header=",".join(named), comments="")
+    assert json.loads(cli("run", "named.csv", "--json").stdout) == found
     np.savetxt(here / "digits.csv", np.c_[raw, digits.test.y], fmt="%d", delimiter=",")
     assert json.loads(cli("run", "digits.csv", "--json").stdout) == found
     tested = json.loads(command("test", "run", "digits.csv", "--json").stdout)

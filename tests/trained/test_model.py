@@ -316,6 +316,13 @@ def test_rows_of_unknown_classes_and_without_an_answer_are_left_out_and_told(own
     assert {**model.test(spoilt)} == {**model.test(rest)}
 
 
+def test_what_was_noticed_in_any_piece_of_a_file_is_told(own):
+    it = own("fruit")
+    pieces = [shop.rows_of(it.columns | {"colour": [colour] * shop.N}, [1, 2]) for colour in ("teal", "red", "mauve")]
+    notes = ms.load(it.folder).tested(pieces)["notes"]
+    assert notes == ["colour: 'teal', 'mauve' (4 cells) not among the training data's categories"]
+
+
 def test_a_row_with_two_unknown_labels_is_one_row(own):
     it = own("labels")
     size = len(it.test["ripe"])
