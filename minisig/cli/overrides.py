@@ -50,7 +50,7 @@ def own_table(ctx: click.Context, experiment: str, options: dict[str, Any]) -> t
     from minisig.experiments.configure import source_of
 
     data, unnamed = options["data"], ctx.get_parameter_source("experiment") is ParameterSource.DEFAULT
-    if unnamed and data and not Path(data).is_dir() and source_of(data):
+    if unnamed and data and source_of(data) and not Path(data).is_dir():
         return data, {**options, "data": None}
     return experiment, options
 

@@ -328,7 +328,7 @@ class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=
             return np.frombuffer(text if isinstance(text, bytes) else text.encode(), np.uint8).astype(np.int64)
         numbers, unknown = self._numbers, dict[str, int]()
         other = numbers[UNK if self.tokens == "words" else UNKNOWN_CHARACTER]
-        text = text if isinstance(text, str) else text.decode()
+        text = _in_utf8(text)
         if self.tokens == "characters":
             points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
             table = np.full(MAX_POINT + 1, -1, np.int64)
@@ -356,7 +356,7 @@ class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=
         """The tokens of a text that is to go on: of words the last line has no <eos> yet."""
         if self.tokens != "words":
             return self.encode(text, noticed)
-        text = text if isinstance(text, str) else text.decode()
+        text = _in_utf8(text)
         tokens = self.encode(text, noticed)
         return tokens[:-1] if text.rpartition("\n")[2].strip() else tokens
 
@@ -368,6 +368,13 @@ class TextInputs(msgspec.Struct, frozen=True, tag="text", forbid_unknown_fields=
             return "".join(self.vocabulary[token] for token in tokens)
         words = ["\n" if (word := self.vocabulary[token]) == EOS else word for token in tokens]
         return " ".join(words).replace(" \n", "\n").replace("\n ", "\n")
+
+
+def _in_utf8(text: str | bytes) -> str:
+    try:
+        return text if isinstance(text, str) else text.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"expected text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
 
 
 def words_of(text: str) -> Iterator[str]:

@@ -346,3 +346,26 @@ def test_a_model_of_images_neither_writes_nor_scores(tmp_path):
     for use in (model.sample, lambda: model.score("a"), lambda: model.step([1])):
         with pytest.raises(ms.UsageError, match="is no model of a text: it can neither sample nor score one"):
             use()
+
+
+@pytest.mark.parametrize("use", [lambda model: model.score(b"a\xff"), lambda model: model.step(b"a\xff")])
+def test_bytes_that_are_no_text_are_refused_but_by_a_model_of_bytes(run, use):
+    model, _, _, _ = run
+    if model.text.tokens == "bytes":
+        use(model)
+    else:
+        with pytest.raises(ms.DataError, match="expected text in UTF-8, got the byte 0xff"):
+            use(model)
+
+
+def test_a_run_is_not_resumed_on_another_text(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text(LETTERS)
+    given = {"iterations": 4, "network.hidden": [5], "optimizer.schedule": "constant"}
+    ms.run(ms.configure(str(path), given), tmp_path / "run")
+    assert ms.resume(tmp_path / "run", iterations=6)["iterations"] == 6
+    _, data, network = ms.restore(tmp_path / "run")
+    assert ms.evaluate(network, data.test).perplexity == ms.load(tmp_path / "run").summary["test_perplexity"]
+    path.write_text(LETTERS.replace("b", "c", 1))
+    with pytest.raises(ms.DataError, match="the data have changed since this run began"):
+        ms.resume(tmp_path / "run", iterations=8)
