@@ -60,8 +60,8 @@ def test_no_reported_seed_takes_part_in_the_search(monkeypatch):
 
 @pytest.fixture
 def case():
-    given = {"network.model": "lstm", "network.hidden": (9,), "data.steps": 6, "batch_size": 4, "dtype": "float64"}
-    return build(configure("text", {**BARE, **given}))
+    network = {"network.model": "lstm", "network.hidden": (9,), "network.dropout": 0.0}
+    return build(configure("text", {**BARE, **network, "data.steps": 6, "batch_size": 4, "dtype": "float64"}))
 
 
 def test_pytorch_goes_on_from_token_to_token_to_the_same_logits(case):
