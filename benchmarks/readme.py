@@ -5,6 +5,7 @@ python -m benchmarks.readme --check         # fail if README.md and benchmarks/r
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, median
 from textwrap import fill
@@ -17,6 +18,8 @@ from benchmarks.record import read, table, unwrapped
 from benchmarks.speed.report import markdown
 from benchmarks.speed.workloads import OURS
 from benchmarks.table_report import result_rows
+from benchmarks.writing import result_rows as writing_rows
+from benchmarks.writing import speed_rows
 from minisig.experiments import PAPER_INITS
 from minisig.lessons import titles
 from minisig.report.labels import label
@@ -71,6 +74,8 @@ def blocks() -> dict[str, str]:
         "delays": _copy(_read("recurrent-delays")["rows"]),
         "ptb": _ptb(_read("recurrent-ptb")["rows"]),
         "tables": _tables(_read("tables")["rows"]),
+        "writing": _once_measured("writing", "", lambda found: writing_rows(found["rows"])),
+        "writing-speed": _once_measured("writing-speed", " speed", speed_rows),
         "sklearn": _sklearn(_read("sklearn")["rows"]),
         "lessons": _lessons(),
         "machine": MACHINE.format(**quickstart["machine"]),
@@ -153,6 +158,11 @@ def _sklearn(rows: list[dict[str, Any]]) -> str:
 
 def _tables(rows: list[dict[str, Any]]) -> str:
     return table(result_rows(rows))
+
+
+def _once_measured(name: str, part: str, rows: Callable[[Any], list[list[str]]]) -> str:
+    found = read(name)
+    return table(rows(found)) if found else f"Not measured yet: `python -m benchmarks.writing{part}` does."
 
 
 def _faults(parts: dict[str, dict[str, int]]) -> str:

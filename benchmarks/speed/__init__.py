@@ -6,5 +6,6 @@ measure.py      in turn, in short slices; ratios with their spread
 worker.py       one workload in a fresh process, with one thread or all
 shares.py       where the time of our step goes
 memory.py startup.py tracking.py growth.py          what else it costs
+writing.py      characters a second that a language model learns and writes
 report.py       tables, and which targets are met
 """

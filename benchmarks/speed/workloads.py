@@ -104,6 +104,10 @@ WORKLOADS = {
     "copy-rnn-100": Workload(_bare("copy-memory", batch_size=100), RECURRENT, {CELLS: 2.2, JAX: 1.2}),
     "copy-lstm": Workload(_bare("copy-memory", network__model="lstm"), (TORCH, JAX, GEMMS, TORCH_GEMMS), {TORCH: 1.2}),
     "ptb-rnn": Workload(_bare("ptb"), RECURRENT, {CELLS: 1.3, TANH: 1.15, GEMMS: 0.72}),
+    "text-lstm": Workload(
+        _bare("text", network__model="lstm", network__dropout=0.0),  # as the peers' masks would be others
+        (TORCH, JAX, GEMMS, TORCH_GEMMS),
+    ),
     "digits": Workload(_bare("digits"), (TORCH, COMPILED, JAX, GEMMS, TORCH_GEMMS)),
     "augment": Workload(_bare("mnist-deep-augmented"), (TORCH, SCIPY), makers=DISTORTIONS),
 }
@@ -136,5 +140,5 @@ def _dataset(config: Config) -> Dataset:
         text = Text(rng.choice(V, RING * steps * size + 1, p=frequencies / frequencies.sum()), steps)
         return Dataset("ptb", text, text, text, classes=V)
     data = load(config.data)
-    assert isinstance(data.train, Split | Sequences)
+    assert isinstance(data.train, Split | Sequences | Text)
     return data

@@ -37,6 +37,10 @@ SMALL = {
     "copy-rnn-20": {"data.delay": 20},
     "copy-lstm": {"network.model": "lstm", "data.delay": 20},
     "ptb-rnn": {"data.vocabulary": 200, "data.steps": 12, "network.hidden": (30,)},
+    "text-lstm": {
+        **{"network.model": "lstm", "network.hidden": (30,), "network.dropout": 0.0},
+        **{"data.steps": 12, "batch_size": 8},
+    },
     "digits": {"network.hidden": (30,) * 3},
 }
 MODULES = {TORCH: "torch", CELLS: "torch", JAX: "jax", SKLEARN: "sklearn"}
