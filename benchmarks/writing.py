@@ -26,11 +26,11 @@ from benchmarks.record import commit, machine, save, unwrapped
 from benchmarks.speed.workloads import OURS, TORCH
 from minisig.data import Dataset, load
 from minisig.data.prepared import TextInputs
+from minisig.diagnostics.writing import Drawing
 from minisig.experiments import configure
 from minisig.report.tables import columns
 from minisig.seeds import stream
 from minisig.trained.model import load as load_model
-from minisig.trained.writing import Drawing
 from minisig.training.run import run
 
 SEEDS = 2

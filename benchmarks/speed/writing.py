@@ -15,7 +15,7 @@ from benchmarks.speed.worker import fresh
 from benchmarks.speed.worker import measure as measure_steps
 from benchmarks.speed.workloads import OURS, TORCH, WORKLOADS, Case, Step, build
 from minisig.data.prepared import TextInputs
-from minisig.trained.writing import Drawing, sample
+from minisig.diagnostics.writing import Drawing, sample
 
 WORKLOAD = "text-lstm"
 PROMPT, LENGTH = "Once upon a time", 100  # of a step
