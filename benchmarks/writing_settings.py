@@ -15,7 +15,8 @@ from minisig.training.run import run
 
 SEED = 100
 SHORT = {"iterations": 1000, "validate_every": 500}
-GATED = {"network.hidden": (192,), "iterations": 600, "validate_every": 300}
+GATED = {"network.hidden": (192,), "network.dropout": 0.0, "iterations": 600, "validate_every": 300}
+GRU, LSTM = GATED | {"network.model": "gru"}, GATED | {"network.model": "lstm"}
 EP = {"network.model": "rnn", "network.init": "ortho+ep", "network.hidden": (256,)}
 
 
@@ -27,8 +28,13 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     **_rates("ortho+ep", EP | SHORT, 0.002, 0.005, 0.01, 0.02),
     **_rates("random+ep", EP | SHORT | {"network.init": "random+ep"}, 0.002, 0.005),
     **_rates("random+ep, joint", EP | SHORT | {"network.init": "random+ep", "network.ep_mode": "joint"}, 0.005),
-    **_rates("LSTM of 192", GATED | {"network.model": "lstm"}, 0.005, 0.01, 0.02),
-    **_rates("GRU of 192", GATED | {"network.model": "gru"}, 0.005, 0.01, 0.02),
+    **_rates("ortho+ep, longer", EP | SHORT | {"iterations": 3000}, 0.02),
+    **_rates("LSTM", LSTM, 0.005, 0.01, 0.02),
+    **_rates("LSTM, dropout, longer", LSTM | {"network.dropout": 0.2, "iterations": 1200}, 0.02),
+    **_rates("GRU", GRU, 0.005, 0.01, 0.02),
+    **_rates("GRU, longer", GRU | {"iterations": 2000}, 0.01),
+    **_rates("GRU, dropout, longer", GRU | {"network.dropout": 0.2, "iterations": 1200}, 0.01),
+    **_rates("GRU, dropout, longest", GRU | {"network.dropout": 0.2, "iterations": 2200}, 0.01),
 }
 
 
