@@ -96,7 +96,7 @@ def label(path: str) -> str:
 
 
 def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = None) -> tuple[Config, Dataset]:
-    """The configuration and the data, loaded; where these are the user's own table, with settings that suit them.
+    """The configuration and the data, loaded; where these are the user's own, with settings that suit them.
 
     `epochs` are passes over the training part, in the place of `iterations`.
     """
@@ -110,8 +110,10 @@ def suited(experiment: str, overrides: Mapping[str, Any], epochs: int | None = N
     config = configure(experiment, given)
     data = load(config.data, seed=config.seed)
     if own:
-        used = settings(config)  # another optimizer may have no weight decay
-        config = configure(experiment, {**{k: v for k, v in suited_to(data).items() if k in used}, **given})
+        # Another optimizer may have no weight decay, and another model has a rate and a length of its own.
+        known_to = settings(config).keys() - EXPERIMENTS[experiment].models.get(config.network.model, {}).keys()
+        suiting = {name: value for name, value in suited_to(data).items() if name in known_to}
+        config = configure(experiment, {**suiting, **given})
     if epochs is not None:
         batches = data.train.batches(config.batch_size, config.seed)
         iterations = epochs * getattr(batches, "per_epoch", 1)

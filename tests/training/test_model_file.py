@@ -123,7 +123,10 @@ LIES = {
     "a scale that is none": (set_("prepared", "columns", 1, "scale", to=None), "scale"),
     "a centre of infinity": (set_("prepared", "columns", 1, "centre", to=1e301), "centre"),
     "another preparation": (set_("prepared", to={"type": "vectors", "inputs": 5}), "does not fit together"),
-    "words": (set_("prepared", to={"type": "words", "vocabulary": ["a", "a"]}), "does not fit together"),
+    "words": (
+        set_("prepared", to={"type": "text", "tokens": "words", "vocabulary": ["a", "a"]}),
+        "does not fit together",
+    ),
     "an image of another size": (set_("prepared", to={"type": "vectors", "inputs": 9, "image": [2, 2]}), "fit"),
     "code": (set_("prepared", to={"type": "pickle"}), "Invalid value 'pickle'"),
     "no object": (set_("config", to=[]), "config"),
