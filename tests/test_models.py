@@ -60,7 +60,7 @@ def test_an_initialization_that_is_not_for_the_model_is_refused(model, init):
         ({"source": "copy-memory", "steps": 7}, r"data\.steps is a setting of ptb; leave it out for copy-memory"),
         ({"source": "file", "path": "x.csv", "vocabulary": 7}, r"data\.vocabulary is a setting of ptb"),
         ({"source": "digits", "path": "x.csv"}, "the source digits has data of its own: leave out data.path"),
-        ({"source": "text"}, "the source text is read from data.path: give it"),
+        ({"source": "table"}, "the source table is read from data.path: give it"),
     ],
 )
 def test_a_setting_of_other_data_is_refused(data, message):
