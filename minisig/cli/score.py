@@ -3,12 +3,16 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from minisig.cli.options import as_json
 from minisig.cli.output import say
 from minisig.cli.values import not_empty
+
+if TYPE_CHECKING:
+    from minisig.trained.model import Model
 
 
 @click.command(short_help="Perplexity of a text.")
@@ -25,16 +29,13 @@ def score(model: str, file: str, lines: bool, backend: str | None, json_: bool) 
     minisig score RUN chapter.txt --lines
     """
     from minisig.data.prepared import Noticed
-    from minisig.data.text import decoded, read_text
     from minisig.errors import printable
     from minisig.trained.model import load
     from minisig.trained.writing import score as scored
     from minisig.trained.writing import score_lines
 
     loaded, noticed = load(model, backend), Noticed()
-    where = "standard input" if file == "-" else file
-    content = read_text(sys.stdin.buffer if file == "-" else Path(file), where)
-    text = content if loaded.text.tokens == "bytes" else decoded(content, where)
+    text = content_of(file, loaded)
     found = scored(loaded.net, loaded.text, text, noticed)
     each = list(score_lines(loaded.net, loaded.text, text)) if lines else []
     if json_:
@@ -48,3 +49,12 @@ def score(model: str, file: str, lines: bool, backend: str | None, json_: bool) 
         say(f"perplexity {found['perplexity']:.6g}{bits}, {found['tokens']:,} tokens")
     for line in noticed.lines():
         say(line, err=True)
+
+
+def content_of(file: str, loaded: "Model") -> str | bytes:
+    """The text in a file, or from standard input, as the model reads it."""
+    from minisig.data.text import decoded, read_text
+
+    where = "standard input" if file == "-" else file
+    content = read_text(sys.stdin.buffer if file == "-" else Path(file), where)
+    return content if loaded.text.tokens == "bytes" else decoded(content, where)

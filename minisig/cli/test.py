@@ -7,6 +7,7 @@ import click
 from minisig.cli.options import as_json
 from minisig.cli.output import say
 from minisig.cli.predict import pieces_of
+from minisig.cli.score import content_of
 from minisig.cli.values import not_empty
 
 
@@ -20,17 +21,26 @@ def test(model: str, file: str, backend: str | None, json_: bool) -> None:
 
     Of a classification: the error, beside that of always giving the most
     frequent answer, the confusion matrix, precision and recall of every class.
-    Of a regression: rmse and mae in the target's own units, and r2.
+    Of a regression: rmse and mae in the target's own units, and r2. FILE may
+    also be a text, for a model of texts: its perplexity.
 
     \b
     minisig test runs/iris-random+ep-seed0 more.csv
     minisig test best.safetensors more.csv --json
     """
+    from minisig.data.prepared import TextInputs
     from minisig.jsonable import jsonable
     from minisig.report.quality import tested_text
+    from minisig.report.summary import result
     from minisig.trained.model import load
 
     loaded = load(model, backend)
+    if isinstance(loaded.prepared, TextInputs):
+        scored = loaded.score(content_of(file, loaded))
+        found = {f"test_{name}": value for name, value in scored.items() if name != "tokens"}
+        told = f"{scored['tokens']:,} tokens: {result(found | {'baselines': {}})}"
+        click.echo(json.dumps(found | {"tokens": scored["tokens"]})) if json_ else say(told)
+        return
     found = loaded.tested(pieces_of(file, loaded, targets=True))
     notes = found.pop("notes")
     if json_:

@@ -21,7 +21,7 @@ METRICS = {
     "error": Metric("%", ".2f"),
     "recall": Metric("%", ".1f", rising=True),
     "r2": Metric(rising=True),
-    "bits": Metric("per character", ".4f"),
+    "bits": Metric("per character or byte", ".4f"),
 }
 
 

@@ -130,7 +130,7 @@ def test_unknown_words_in_the_prompt_are_told_once(runs):
     ids=str,
 )
 def test_wrong_options_are_refused(refused, runs, args, complaint):
-    assert complaint in refused(5 if "--backend" in args else 2, "sample", runs / "characters", *args)
+    assert complaint in refused(2, "sample", runs / "characters", *args)
 
 
 def test_what_is_no_model_of_a_text_is_refused(refused, runs, here):
@@ -142,8 +142,15 @@ def test_what_is_no_model_of_a_text_is_refused(refused, runs, here):
 
 def test_a_model_of_a_text_predicts_nothing_from_rows(refused, runs, here):
     (here / "a.csv").write_text("a,b\n1,2\n")
-    for command in ("predict", "test"):
-        assert "see minisig sample, score" in refused(2, command, runs / "words", "a.csv")
+    assert "see minisig sample, score" in refused(2, "predict", runs / "words", "a.csv")
+
+
+def test_a_model_of_a_text_is_tested_on_a_text_as_it_is_scored(runs, here):
+    (here / "more.txt").write_text("a b a\nb a b\n")
+    tested, scored = (json.loads(cli(name, runs / "words", "more.txt", "--json").stdout) for name in ("test", "score"))
+    assert tested["test_perplexity"] == scored["perplexity"]
+    assert tested["tokens"] == scored["tokens"] == 8
+    assert "test perplexity" in cli("test", runs / "words", "more.txt").stdout
 
 
 def test_terminal_escapes_in_a_vocabulary_are_printed_harmlessly(runs, here):
