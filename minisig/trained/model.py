@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from minisig.data.cells import is_missing
+from minisig.data.cells import is_missing, shown
 from minisig.data.dataset import CHUNK
 from minisig.data.prepared import Class, Noticed, TableInputs, VectorInputs, as_word
 from minisig.diagnostics.confusion import confused, per_class
-from minisig.errors import DataError, UsageError
+from minisig.errors import DataError, UsageError, printable
 from minisig.network import Network
 from minisig.trained.rows import as_columns
 from minisig.training.config import Config
 from minisig.training.model_file import BEST, ModelInfo, model_config, network_of, read_model
+
+MAX_UNKNOWN, OTHERS = 1000, "others"  # classes that are counted each by itself
+NOT_FINITE = "{}: its answers are not finite: numbers in it are too large"
 
 
 class Unseen(UserWarning):
@@ -49,7 +52,7 @@ class Model:
         self.summary: Mapping[str, Any] = info.summary
 
     def __str__(self) -> str:
-        return f"{self.info.name}: {self.task}\n{self.net}"
+        return f"{printable(self.info.name)}: {self.task}\n{self.net}"
 
     @property
     def task(self) -> str:
@@ -71,18 +74,23 @@ class Model:
 
     @property
     def classes(self) -> list[Class] | None:
-        """The classes in the order of predict_proba's columns; None of a regression."""
+        """The classes in the order of predict_proba's columns, of labels two for each, no and yes; else None."""
         if self.task not in ("classification", "labels"):
             return None
         if isinstance(self.prepared, TableInputs):
             return self.prepared.target.classes
+        if self.task == "labels":
+            return [0, 1] * self.info.outputs
         own = self.prepared.classes if isinstance(self.prepared, VectorInputs) else []
         return [*own] or [*range(self.info.outputs)]
 
     @property
     def targets(self) -> list[str]:
         """The columns that it predicts."""
-        return self.prepared.target.names if isinstance(self.prepared, TableInputs) else ["label"]
+        if isinstance(self.prepared, TableInputs):
+            return self.prepared.target.names
+        several = self.task != "classification" and self.info.outputs > 1
+        return [f"label {i + 1}" for i in range(self.info.outputs)] if several else ["label"]
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """The answer for every row: a class (N,), numbers in the target's own units, (N,) or (N, C) of several targets.
@@ -102,7 +110,7 @@ class Model:
         told = noticed or Noticed()
         x = self.encode(as_columns(rows, self.columns), told)
         if noticed is None and (told.odd or told.unknown):
-            warn("; ".join(told.lines()), Unseen, stacklevel=3)
+            warn(printable("; ".join(told.lines())), Unseen, stacklevel=3)
         return x
 
     def encode(self, columns: Mapping[str, Any], noticed: Noticed) -> NDArray[np.float32]:
@@ -117,8 +125,15 @@ class Model:
     def logits(self, x: NDArray[np.float32]) -> NDArray[Any]:
         """(N, outputs), some rows at a time."""
         backend = self.net.backend
-        parts = [backend.to_host(self.net.forward(x[start : start + CHUNK])) for start in range(0, len(x), CHUNK)]
+        parts = [backend.to_host(self._forward(x[start : start + CHUNK])) for start in range(0, len(x), CHUNK)]
         return np.concatenate(parts) if parts else np.empty((0, self.info.outputs))
+
+    def _forward(self, x: NDArray[np.float32]) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = self.net.forward(x)
+        if not self.net.backend.xp.isfinite(z).all():
+            raise DataError(NOT_FINITE.format(self.info.name))
+        return z
 
     def answers(self, z: NDArray[Any]) -> Any:
         """What logits z (N, outputs) say."""
@@ -132,12 +147,17 @@ class Model:
             return (z > 0).astype(np.int64)
         values = z.astype(np.float64)
         if isinstance(self.prepared, TableInputs):
-            values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
+            with np.errstate(over="ignore"):
+                values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
+            if not np.isfinite(values).all():
+                raise DataError(NOT_FINITE.format(self.info.name))
         return values[:, 0] if values.shape[1] == 1 else values
 
     def probabilities(self, z: NDArray[Any]) -> NDArray[np.float64]:
         if self.task == "regression":
-            raise UsageError(f"the model predicts numbers ({', '.join(self.targets)}): there are no probabilities")
+            raise UsageError(
+                f"the model predicts numbers ({', '.join(map(shown, self.targets[:5]))}): there are no probabilities"
+            )
         z = z.astype(np.float64)
         found: NDArray[np.float64] = softmax(z, axis=1) if self.task == "classification" else expit(z)
         return found
@@ -171,14 +191,17 @@ class Model:
             x = self.encode({name: _taken(cells, keep) for name, cells in columns.items()}, noticed)
             for start in range(0, len(x), CHUNK):
                 part = slice(start, start + CHUNK)
-                z, targets = self.net.forward(x[part]), y[part]
-                for name, value in self.net.loss.tally(z, targets, self.net.backend).items():
-                    sums[name] = sums.get(name, 0) + value
+                z, targets = self._forward(x[part]), y[part]
+                with np.errstate(over="ignore", invalid="ignore"):  # told below
+                    for name, value in self.net.loss.tally(z, targets, self.net.backend).items():
+                        sums[name] = sums.get(name, 0) + value
                 if self.task == "classification":
                     counts += confused(targets, self.net.backend.to_host(z).argmax(axis=1), len(counts))
             rows += len(x)
         if not rows:
-            raise DataError(f"no row has a known {', '.join(self.targets)}: there is nothing to test on")
+            raise DataError(
+                f"no row has a known {', '.join(map(shown, self.targets[:5]))}: there is nothing to test on"
+            )
         notes = noticed.lines()
         if unknown:
             some = ", ".join(repr(word[:40]) for word in list(unknown)[:3])
@@ -186,10 +209,13 @@ class Model:
                 f"{sum(unknown.values()):,} rows of classes that the model does not know ({some}) are left out"
             )
         if left_out > sum(unknown.values()):
-            notes.append(f"{left_out - sum(unknown.values()):,} rows without a {', '.join(self.targets)} are left out")
-        found: dict[str, Any] = {f"test_{name}": value for name, value in self.net.loss.score(sums).items()} | {
-            "rows": rows
-        }
+            named = ", ".join(map(shown, self.targets[:5]))
+            notes.append(f"{left_out - sum(unknown.values()):,} rows without a {named} are left out")
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: dict[str, Any] = {f"test_{name}": value for name, value in self.net.loss.score(sums).items()}
+        if not np.isfinite([*found.values()]).all():
+            raise DataError(f"{', '.join(map(shown, self.targets[:5]))}: values too large to test on")
+        found["rows"] = rows
         if self.task == "classification":
             found["guessing"] = 100 * (1 - float(counts.sum(axis=1).max()) / rows)
             found["classes"] = self.classes
@@ -210,34 +236,40 @@ class Model:
     def _require_columns(self, columns: Mapping[str, Any]) -> None:
         missing = [name for name in self.columns if name not in columns]
         if missing:
-            named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-            have = ", ".join(map(repr, list(columns)[:12])) + (" …" if len(columns) > 12 else "")
+            named = ", ".join(map(_quoted, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            have = ", ".join(map(_quoted, list(columns)[:12])) + (" …" if len(columns) > 12 else "")
             raise DataError(f"no column {named}, which the model needs; there are {have or 'none'}")
 
     def _vectors(self, columns: Mapping[str, Any]) -> NDArray[np.float32]:
         n = self.info.inputs
         cells = list(columns.values())[:n]
-        if len(columns) not in (n, n + 1):
+        if len(columns) not in (n, n + len(self.targets)):
             raise DataError(f"expected {n} columns of numbers, in the order of the training data, got {len(columns)}")
         x = np.stack([_numbers(one, name) for one, name in zip(cells, columns, strict=False)], axis=1)
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0]
             raise DataError(f"row {row + 1:,}, column {column + 1:,}: expected a number, there is none")
-        return self.prepared(x) if isinstance(self.prepared, VectorInputs) else x.astype(np.float32)
+        with np.errstate(over="ignore"):
+            found = self.prepared(x) if isinstance(self.prepared, VectorInputs) else x.astype(np.float32)
+        if not np.isfinite(found).all():
+            row, column = np.argwhere(~np.isfinite(found))[0]
+            raise DataError(f"row {row + 1:,}, column {column + 1:,}: too large for float32 beside the training data")
+        return found
 
     def _truth(self, columns: Mapping[str, Any], unknown: dict[str, int]) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """Which rows have a known answer, and it as the loss takes it."""
         names = self.targets
         if not isinstance(self.prepared, TableInputs):
-            names = [list(columns)[-1]]
+            names = list(columns)[-len(names) :]
         elif absent := [name for name in names if name not in columns]:
-            raise DataError(f"no column {absent[0]!r}, the answers to test by; `minisig predict` needs none")
+            raise DataError(f"no column {_quoted(absent[0])}, the answers to test by; `minisig predict` needs none")
         found = []
         for i, name in enumerate(names):
             if self.task == "regression":
                 values = _numbers(columns[name], name)
                 if isinstance(self.prepared, TableInputs):
-                    values = (values - self.prepared.target.centre[i]) / self.prepared.target.scale[i]
+                    with np.errstate(over="ignore"):
+                        values = (values - self.prepared.target.centre[i]) / self.prepared.target.scale[i]
                 found.append(values)
                 continue
             classes = list(self.classes or [])[2 * i : 2 * i + 2] if self.task == "labels" else self.classes or []
@@ -247,6 +279,7 @@ class Model:
                 if word not in number and not is_missing(word):
                     word = _plain(word)
                     if word not in number:
+                        word = word if word in unknown or len(unknown) < MAX_UNKNOWN else OTHERS
                         unknown[word] = unknown.get(word, 0) + 1
             found.append(np.array([number.get(word, number.get(_plain(word), -1)) for word in words], np.float64))
             found[-1][found[-1] < 0] = np.nan
@@ -263,6 +296,10 @@ def _plain(word: str) -> str:
         return word
 
 
+def _quoted(name: str) -> str:
+    return repr(shown(name))
+
+
 def _array(classes: list[Class]) -> NDArray[Any]:
     """Classes as numbers if all of them are, else as they are."""
     kinds = {type(label) for label in classes}
@@ -277,7 +314,7 @@ def _numbers(cells: Any, name: str) -> NDArray[np.float64]:
     words = [as_word(cell) if not isinstance(cell, str) else cell for cell in cells]
     read = numbers(words)
     if read.odd:
-        raise DataError(f"column {name!r}: expected numbers, got {next(iter(read.odd))[:40]!r}")
+        raise DataError(f"column {_quoted(name)}: expected numbers, got {next(iter(read.odd))[:40]!r}")
     return read.values
 
 
