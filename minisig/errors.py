@@ -8,11 +8,17 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
+MAX_MESSAGE = 2000  # characters
+
 
 class MinisigError(Exception):
-    """Something failed that is not a bug of minisig."""
+    """Something failed that is not a bug of minisig; told briefly, whatever names somebody's file has."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        text = printable(super().__str__())  # what a file says must not reach a terminal as a command to it
+        return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 500]} … {text[3 - 500 :]}"
 
 
 class UsageError(MinisigError, ValueError):
@@ -93,7 +99,7 @@ def require_known(kind: str, name: str, known: Collection[str]) -> None:
     """Raise UsageError, with the nearest known name as a suggestion, unless `name` is one of `known`."""
     if name in known:
         return
-    name, known = str(name), list(known)
+    name, known = " ".join(str(name).split()), list(known)
     near = get_close_matches(name.lower(), known, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     raise UsageError(f"unknown {kind} '{name[:60]}'.{hint} Choose from: {', '.join(known)}.")

@@ -73,8 +73,11 @@ class Network:
         for name, value in values.items():
             if own[name].shape != value.shape:
                 raise UsageError(f"{name}: expected shape {own[name].shape}, got {value.shape}")
-        for name, value in values.items():
-            own[name][...] = value
+            if value.dtype.kind not in "fiu":
+                raise UsageError(f"{name}: expected real numbers, got {value.dtype}")
+        with np.errstate(over="ignore"):  # of what is too large for float32
+            for name, value in values.items():
+                own[name][...] = value
 
     def on(self, backend: Backend) -> "Network":
         """The same network with its parameters copied to another backend or dtype."""

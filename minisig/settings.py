@@ -286,7 +286,8 @@ def _floats(value: Any) -> Iterator[float]:
         yield value
     elif isinstance(value, dict | list | tuple):
         for one in value.values() if isinstance(value, dict) else value:
-            yield from _floats(one)
+            if isinstance(one, float | dict | list | tuple):  # of millions of whole numbers a call for each takes long
+                yield from _floats(one)
 
 
 def as_plain(values: Any) -> Any:

@@ -26,12 +26,12 @@ from minisig.cli.test import test
 from minisig.cli.theory import theory
 from minisig.cli.train import train
 from minisig.cli.values import InOrder
-from minisig.errors import DataChanged, Interrupted, MinisigError, OutOfMemory, UsageError, printable
+from minisig.errors import DataChanged, Interrupted, MinisigError, OutOfMemory, UsageError
 
 
 class Failure(click.ClickException):
     def __init__(self, error: MinisigError) -> None:
-        super().__init__(printable(str(error)))  # what a file says must not reach the terminal as a command to it
+        super().__init__(str(error))
         self.exit_code = error.exit_code  # type: ignore[misc]
 
 

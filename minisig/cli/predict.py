@@ -1,6 +1,7 @@
 """minisig predict: the answers of a trained model, row by row."""
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import click
 from minisig.cli.options import as_json
 from minisig.cli.output import say
 from minisig.cli.values import in_a_folder, not_empty
+from minisig.errors import printable
 
 
 @click.command(short_help="What a trained model says of new rows.")
@@ -40,7 +42,7 @@ def predict(model: str, file: str, proba: bool, out: str | None, backend: str | 
     loaded = load(model, backend)
     loaded.require_rows()
     if proba and loaded.task == "regression":
-        raise click.UsageError(f"the model predicts numbers ({', '.join(loaded.targets)}): there are no probabilities.")
+        raise click.UsageError("the model predicts numbers: there are no probabilities.")
     noticed = Noticed()
     pieces = pieces_of(file, loaded)
     if json_:
@@ -90,14 +92,24 @@ def _as_object(model: Any, pieces: Iterator[Any], noticed: Any, out: str | None)
         output.write(json.dumps(found) + "\n")
 
 
+class Harmless(io.TextIOBase):
+    """A terminal, which names of classes must not reach as commands to it; in a file or a pipe they are data."""
+
+    def __init__(self, terminal: IO[str]) -> None:
+        self.terminal = terminal
+
+    def write(self, text: str) -> int:
+        return self.terminal.write(printable(text))
+
+
 @contextmanager
-def _output(out: str | None) -> Iterator[IO[str]]:
+def _output(out: str | None) -> Iterator[Any]:
     """Standard output, or a file that appears whole or not at all."""
     from minisig.errors import writing
     from minisig.training.files import in_place_of
 
     if out is None:
-        yield sys.stdout
+        yield Harmless(sys.stdout) if sys.stdout.isatty() else sys.stdout
         sys.stdout.flush()
         return
     path = Path(out)

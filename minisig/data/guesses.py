@@ -110,7 +110,7 @@ def why_left_out(frame: Frame, name: str) -> str:
         return f"constant, {known[0]:g}" if len(known) == frame.rows else ""
     if not (known == np.floor(known)).all():
         return ""
-    counting = bool((np.diff(known) == 1).all())  # lines without a number may come between or below
+    counting = bool((known[1:] == known[:-1] + 1).all())  # lines without a number may come between or below
     if not frame.header:
         return "row numbers" if counting and known[0] in (0, 1) and len(frame.columns) > 2 else ""
     unnamed = name.startswith("unnamed ") or name.lower().startswith(("unnamed:", "__index_level_"))

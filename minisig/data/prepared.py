@@ -31,6 +31,8 @@ Scale = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
 Name = Annotated[str, msgspec.Meta(max_length=100_000)]
 Class = int | float | str
 Tokens = NDArray[np.int64]
+Task = Annotated[str, msgspec.Meta(pattern=r"^(classification|labels|regression)\Z")]
+Label = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Noticed:
@@ -163,8 +165,8 @@ class TargetColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is predicted: a class, yes or no for each of several columns, or numbers v = centre + scale · z."""
 
     names: list[Name]
-    task: str  # classification, labels or regression
-    classes: list[Class] = []  # of labels two for each column, no and yes
+    task: Task
+    classes: list[Label | Finite | Name] = []  # of labels two for each column, no and yes
     centre: list[Finite] = []
     scale: list[Scale] = []
 
@@ -274,7 +276,7 @@ class VectorInputs(msgspec.Struct, frozen=True, tag="vectors", forbid_unknown_fi
     centre: list[Finite] = []
     half: list[Scale] = []
     image: tuple[int, int] | None = None
-    classes: list[int] = []
+    classes: list[Label] = []
 
     @classmethod
     def of(cls, x: Any, image: tuple[int, int] | None = None) -> "VectorInputs":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from minisig.backends import BACKENDS
-from minisig.data.cells import is_missing
+from minisig.data.cells import is_missing, shown
 from minisig.data.dataset import CHUNK
 from minisig.data.prepared import (
     Categorical,
@@ -24,12 +24,15 @@ from minisig.data.prepared import (
 )
 from minisig.diagnostics.confusion import confused, per_class
 from minisig.diagnostics.writing import Drawing, sample, step
-from minisig.errors import DataError, UsageError, require_known
+from minisig.errors import DataError, UsageError, printable, require_known
 from minisig.network import Network, States
 from minisig.trained import writing
 from minisig.trained.rows import as_columns
 from minisig.training.config import Config
 from minisig.training.model_file import BEST, ModelInfo, model_config, network_of, read_model
+
+MAX_UNKNOWN, OTHERS = 1000, "others"  # classes that are counted each by itself
+NOT_FINITE = "{}: its answers are not finite: numbers in it are too large"
 
 
 class Unseen(UserWarning):
@@ -61,7 +64,7 @@ class Model:
         self.summary: Mapping[str, Any] = info.summary
 
     def __str__(self) -> str:
-        return f"{self.info.name}: {self.task}\n{self.net}"
+        return f"{printable(self.info.name)}: {self.task}\n{self.net}"
 
     @property
     def task(self) -> str:
@@ -132,7 +135,7 @@ class Model:
         told = noticed or Noticed()
         x = self.encode(as_columns(rows, self.columns), told)
         if noticed is None and (told.odd or told.unknown):
-            warn("; ".join(told.lines()), Unseen, stacklevel=3)
+            warn(printable("; ".join(told.lines())), Unseen, stacklevel=3)
         return x
 
     def encode(self, columns: Mapping[str, Any], noticed: Noticed) -> NDArray[np.float32]:
@@ -147,8 +150,15 @@ class Model:
     def logits(self, x: NDArray[np.float32]) -> NDArray[Any]:
         """(N, outputs), some rows at a time."""
         backend = self.net.backend
-        parts = [backend.to_host(self.net.forward(x[start : start + CHUNK])) for start in range(0, len(x), CHUNK)]
+        parts = [backend.to_host(self._forward(x[start : start + CHUNK])) for start in range(0, len(x), CHUNK)]
         return np.concatenate(parts) if parts else np.empty((0, self.info.outputs))
+
+    def _forward(self, x: NDArray[np.float32]) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = self.net.forward(x)
+        if not self.net.backend.xp.isfinite(z).all():
+            raise DataError(NOT_FINITE.format(self.info.name))
+        return z
 
     def answers(self, z: NDArray[Any]) -> Any:
         """What logits z (N, outputs) say."""
@@ -160,12 +170,17 @@ class Model:
             return np.stack([pair[(z[:, i] > 0).astype(int)] for i, pair in enumerate(pairs)], axis=1)
         values = z.astype(np.float64)
         if isinstance(self.prepared, TableInputs):
-            values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
+            with np.errstate(over="ignore"):
+                values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
+            if not np.isfinite(values).all():
+                raise DataError(NOT_FINITE.format(self.info.name))
         return values[:, 0] if values.shape[1] == 1 else values
 
     def probabilities(self, z: NDArray[Any]) -> NDArray[np.float64]:
         if self.task == "regression":
-            raise UsageError(f"the model predicts numbers ({', '.join(self.targets)}): there are no probabilities")
+            raise UsageError(
+                f"the model predicts numbers ({', '.join(map(shown, self.targets[:5]))}): there are no probabilities"
+            )
         z = z.astype(np.float64)
         found: NDArray[np.float64] = softmax(z, axis=1) if self.task == "classification" else expit(z)
         return found
@@ -200,23 +215,29 @@ class Model:
             x = self.encode({name: _taken(cells, keep) for name, cells in columns.items()}, noticed)
             for start in range(0, len(x), CHUNK):
                 part = slice(start, start + CHUNK)
-                z, targets = self.net.forward(x[part]), y[part]
-                for name, value in self.net.loss.tally(z, targets, self.net.backend).items():
-                    sums[name] = sums.get(name, 0) + value
+                z, targets = self._forward(x[part]), y[part]
+                with np.errstate(over="ignore", invalid="ignore"):  # told below
+                    for name, value in self.net.loss.tally(z, targets, self.net.backend).items():
+                        sums[name] = sums.get(name, 0) + value
                 if self.task == "classification":
                     counts += confused(targets, self.net.backend.to_host(z).argmax(axis=1), len(counts))
             rows += len(x)
         if not rows:
-            raise DataError(f"no row has a known {', '.join(self.targets)}: there is nothing to test on")
+            raise DataError(
+                f"no row has a known {', '.join(map(shown, self.targets[:5]))}: there is nothing to test on"
+            )
         notes = noticed.lines()
         if unknown:
             some = ", ".join(repr(word[:40]) for word in list(unknown)[:3])
             notes.append(f"{strange:,} rows of classes that the model does not know ({some}) are left out")
         if unanswered:
-            notes.append(f"{unanswered:,} rows without a {', '.join(self.targets)} are left out")
-        found: dict[str, Any] = {f"test_{name}": value for name, value in self.net.loss.score(sums).items()} | {
-            "rows": rows
-        }
+            named = ", ".join(map(shown, self.targets[:5]))
+            notes.append(f"{unanswered:,} rows without a {named} are left out")
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: dict[str, Any] = {f"test_{name}": value for name, value in self.net.loss.score(sums).items()}
+        if not np.isfinite([*found.values()]).all():
+            raise DataError(f"{', '.join(map(shown, self.targets[:5]))}: values too large to test on")
+        found["rows"] = rows
         if self.task == "classification":
             found["guessing"] = 100 * (1 - float(counts.sum(axis=1).max()) / rows)
             found["classes"] = self.classes
@@ -276,8 +297,8 @@ class Model:
     def _require_columns(self, columns: Mapping[str, Any]) -> None:
         missing = [name for name in self.columns if name not in columns]
         if missing:
-            named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-            have = ", ".join(map(repr, list(columns)[:12])) + (" …" if len(columns) > 12 else "")
+            named = ", ".join(map(_quoted, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            have = ", ".join(map(_quoted, list(columns)[:12])) + (" …" if len(columns) > 12 else "")
             raise DataError(f"no column {named}, which the model needs; there are {have or 'none'}")
 
     def _vectors(self, columns: Mapping[str, Any]) -> NDArray[np.float32]:
@@ -296,7 +317,12 @@ class Model:
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0]
             raise DataError(f"row {row + 1:,}, column {column + 1:,}: expected a number, there is none")
-        return self.prepared(x) if isinstance(self.prepared, VectorInputs) else x.astype(np.float32)
+        with np.errstate(over="ignore"):
+            found = self.prepared(x) if isinstance(self.prepared, VectorInputs) else x.astype(np.float32)
+        if not np.isfinite(found).all():
+            row, column = np.argwhere(~np.isfinite(found))[0]
+            raise DataError(f"row {row + 1:,}, column {column + 1:,}: too large for float32 beside the training data")
+        return found
 
     def _truth(
         self, columns: Mapping[str, Any], unknown: dict[str, None]
@@ -309,7 +335,8 @@ class Model:
                 values = _numbers(columns[name], name)
                 values = np.where(np.isfinite(values), values, np.nan)
                 if isinstance(self.prepared, TableInputs):
-                    values = (values - self.prepared.target.centre[i]) / self.prepared.target.scale[i]
+                    with np.errstate(over="ignore"):
+                        values = (values - self.prepared.target.centre[i]) / self.prepared.target.scale[i]
                 found.append(values)
                 continue
             classes = list(self.classes or [])[2 * i : 2 * i + 2] if self.task == "labels" else self.classes or []
@@ -317,7 +344,8 @@ class Model:
             words = [as_word(cell) if not isinstance(cell, str) else cell.strip() for cell in columns[name]]
             words = [word if word in number else _plain(word) for word in words]
             strange = [row for row, word in enumerate(words) if word not in number and not is_missing(word)]
-            unknown.update(dict.fromkeys(words[row] for row in strange))
+            if len(unknown) < MAX_UNKNOWN:
+                unknown.update(dict.fromkeys(words[row] for row in strange[:MAX_UNKNOWN]))
             odd[strange] = True
             found.append(np.array([number.get(word, np.nan) for word in words], np.float64))
         y = np.stack(found, axis=1)
@@ -342,6 +370,10 @@ def _plain(word: str) -> str:
         return word
 
 
+def _quoted(name: str) -> str:
+    return repr(shown(name))
+
+
 def _array(classes: list[Class]) -> NDArray[Any]:
     """Classes as numbers if all of them are, else as they are."""
     kinds = {type(label) for label in classes}
@@ -356,7 +388,7 @@ def _numbers(cells: Any, name: str) -> NDArray[np.float64]:
     words = [as_word(cell) if not isinstance(cell, str) else cell for cell in cells]
     read = numbers(words)
     if read.odd:
-        raise DataError(f"column {name!r}: expected numbers, got {next(iter(read.odd))[:40]!r}")
+        raise DataError(f"column {_quoted(name)}: expected numbers, got {next(iter(read.odd))[:40]!r}")
     return read.values
 
 

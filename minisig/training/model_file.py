@@ -20,16 +20,19 @@ from minisig.data.prepared import (
     EOS,
     UNK,
     UNKNOWN_CHARACTER,
-    Categorical,
     Prepared,
+    Scale,
     TableInputs,
+    TargetColumns,
     TextInputs,
     VectorInputs,
+    as_word,
 )
 from minisig.data.sequences import Text
+from minisig.data.tables import LOSS
 from minisig.data.text import own_name
 from minisig.diagnostics.finite import first_not_finite
-from minisig.errors import BackendUnavailable, DataError, MinisigError, OutOfMemory, UsageError, require_known
+from minisig.errors import BackendUnavailable, DataError, MinisigError, OutOfMemory, one_line, require_known
 from minisig.jsonable import jsonable
 from minisig.losses import LOSSES
 from minisig.models import MLP, MODELS, Recurrent, build_network
@@ -41,8 +44,11 @@ from minisig.training.files import FORMAT, read_tensors, write_tensors
 BEST = "best.safetensors"
 KEY = "minisig"
 STAND_IN_ROWS = 64
+STAND_IN_CELLS = 10**6
+OF_CLASSES = ("softmax-cross-entropy", "sigmoid-cross-entropy")  # losses that know no units
 
-Size = Annotated[int, msgspec.Meta(ge=1, le=10**8)]
+Size = Annotated[int, msgspec.Meta(ge=1, le=10**7)]
+Word = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,14 +57,14 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     format: Annotated[int, msgspec.Meta(ge=1)]
     version: Annotated[str, msgspec.Meta(max_length=40)]
     config: dict[str, Any]  # without the folders on the way to the data
-    name: str  # of the data
+    name: Word  # of the data
     inputs: Size  # of vectors, or different tokens
     outputs: Size
-    loss: str
+    loss: Word
     sequences: bool = False
-    units: list[float] | None = None
+    units: list[Scale] | None = None
     prepared: Prepared | None = None
-    content: str = ""  # the hash of the user's own data
+    content: Word = ""  # the hash of the user's own data
     summary: dict[str, Any] = {}
 
 
@@ -97,7 +103,7 @@ def read_model(path: Path) -> tuple[ModelInfo | None, dict[str, Any]]:
     try:
         info = _decoder.decode(metadata[KEY])
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}") from None
+        raise DataError(f"{path}: {one_line(error)}") from None
     if info.format > FORMAT:
         raise DataError(
             f"{path}: made by minisig {info.version[:20]}, format {info.format}, this minisig reads up to {FORMAT}: "
@@ -109,7 +115,7 @@ def read_model(path: Path) -> tuple[ModelInfo | None, dict[str, Any]]:
 def model_config(info: ModelInfo, path: Path) -> Config:
     try:
         return checked_config(info.config)
-    except (UsageError, MinisigError) as error:
+    except MinisigError as error:
         raise DataError(f"{path}: {error}") from None
 
 
@@ -126,8 +132,10 @@ def network_of(info: ModelInfo, params: Mapping[str, Any], path: Path, backend: 
             config = checked_config(replaced(msgspec.to_builtins(config), {"network": {"init": "glorot"}}, Config))
         net = build_network(replace(config, batch_size=1), _stand_in(info))
         net.load({name: np.asarray(values) for name, values in params.items()})
-    except (BackendUnavailable, OutOfMemory):  # which are no fault of the file
+    except OutOfMemory:  # which is no fault of the file
         raise
+    except BackendUnavailable as error:
+        raise BackendUnavailable(f"{path}: {error}; on a CPU it works with the backend numpy") from None
     except (MinisigError, ValueError) as error:
         raise DataError(f"{path}: {error}") from None
     if where := first_not_finite(net):
@@ -139,44 +147,59 @@ def network_of(info: ModelInfo, params: Mapping[str, Any], path: Path, backend: 
 def _require_sizes(info: ModelInfo, config: Config, params: Mapping[str, Any]) -> None:
     """Refuse sizes that the arrays do not bear out, before memory is taken for them."""
     if isinstance(MODELS[config.network.model], MLP | Recurrent):
-        largest = max((array.size for array in params.values()), default=0)
+        total = sum(array.size for array in params.values())
         sizes = [info.inputs, *config.network.hidden, info.outputs]
         products = [a * b for a, b in pairwise(sizes)]
         if info.sequences:
             products += [H * H for H in config.network.hidden]
-        if max(products) > largest or len(sizes) > len(params) + 2:
+        if sum(products) > total or len(sizes) > len(params) + 2:
             raise DataError(f"its arrays are not those of a network {' → '.join(map(str, sizes[:8]))}: it is damaged")
-    match info.prepared:
-        case TableInputs() as table:
-            fits = table.inputs == info.inputs and table.target.outputs == info.outputs
-            fits &= not any(isinstance(c, Categorical) and not c.width for c in table.columns) and bool(table.columns)
-            if table.target.task == "regression":
-                fits &= len(table.target.centre) == len(table.target.scale) == info.outputs
-            fits &= len(set(table.names)) == len(table.names)
-        case VectorInputs() as vectors:
-            fits = vectors.inputs == info.inputs and len(vectors.centre) == len(vectors.half)
-            fits &= len(vectors.centre) in (0, info.inputs) and len(vectors.classes) in (0, info.outputs)
-            fits &= vectors.image is None or vectors.image[0] * vectors.image[1] == info.inputs
-        case TextInputs() as text:
-            needed = {"words": {EOS, UNK}, "characters": {"\n", UNKNOWN_CHARACTER}, "bytes": set[str]()}[text.tokens]
-            fits = text.size == info.outputs == info.inputs and needed <= set(text.vocabulary)
-            fits &= text.tokens != "characters" or all(len(token) == 1 for token in text.vocabulary)
-            fits &= len(text.vocabulary) == (len(set(text.vocabulary)) if text.tokens != "bytes" else 0)
-        case _:
-            fits = True
-    if not fits or (info.units is not None and len(info.units) != info.outputs):
+    require_known("loss", info.loss, LOSSES)
+    units = info.units is None or (len(info.units) == info.outputs and info.loss not in OF_CLASSES)
+    if not units or not _fits(info, info.prepared):
         raise DataError("what it says of inputs and outputs does not fit together: it is damaged")
+
+
+def _fits(info: ModelInfo, prepared: Prepared | None) -> bool:
+    """Whether the inputs are made, and the outputs meant, as the network has them."""
+    match prepared:
+        case TableInputs(columns=columns, target=target):
+            names, widths = prepared.names, [column.width for column in columns]
+            fits = sum(widths) == info.inputs and all(widths) and len(set(names)) == len(names)
+            fits &= target.outputs == info.outputs and len(set(target.names)) == len(target.names) > 0
+            return fits and not info.sequences and info.loss == LOSS[target.task] and _answers(target)
+        case VectorInputs(classes=classes, centre=centre, half=half, image=image):
+            fits = prepared.inputs == info.inputs and len(centre) == len(half) and len(centre) in (0, info.inputs)
+            fits &= len(set(classes)) == len(classes) and len(classes) in (0, info.outputs)
+            return fits and not info.sequences and (image is None or image[0] * image[1] == info.inputs)
+        case TextInputs(tokens=tokens, vocabulary=words):
+            needed = {"words": {EOS, UNK}, "characters": {"\n", UNKNOWN_CHARACTER}, "bytes": set[str]()}[tokens]
+            fits = info.sequences and prepared.size == info.outputs == info.inputs and needed <= set(words)
+            fits &= tokens != "characters" or all(len(token) == 1 for token in words)
+            return fits and len(words) == (len(set(words)) if tokens != "bytes" else 0)
+    return True
+
+
+def _answers(target: TargetColumns) -> bool:
+    """Whether every answer has one meaning."""
+    words = [as_word(label) for label in target.classes]
+    if target.task == "classification":
+        return len(target.names) == 1 and len(set(words)) == len(words) > 1
+    if target.task == "labels":
+        pairs = zip(words[::2], words[1::2], strict=False)
+        return len(words) == 2 * len(target.names) and all(no != yes for no, yes in pairs)
+    return not words and len(target.centre) == len(target.scale) == len(target.names)
 
 
 def _stand_in(info: ModelInfo) -> Dataset:
     """Data of the same form."""
-    rng = np.random.default_rng(0)
     if info.sequences:
         part: Any = Text(np.arange(2 + info.inputs) % info.inputs, steps=2)
     else:
-        x = rng.uniform(-1, 1, (STAND_IN_ROWS, info.inputs)).astype(np.float32)
-        labels = np.arange(STAND_IN_ROWS) % info.outputs
-        part = Split(x, labels if info.loss == "softmax-cross-entropy" else np.zeros((STAND_IN_ROWS, info.outputs)))
+        rows = max(2, min(STAND_IN_ROWS, STAND_IN_CELLS // max(info.inputs, info.outputs)))
+        x = np.random.default_rng(0).uniform(-1, 1, (rows, info.inputs)).astype(np.float32)
+        labels = np.arange(rows) % info.outputs
+        part = Split(x, labels if info.loss == "softmax-cross-entropy" else np.zeros((rows, info.outputs)))
     of_loss: dict[str, Any] = {"units": info.units} if info.units else {}
     if isinstance(info.prepared, TextInputs):
         of_loss = info.prepared.of_loss
