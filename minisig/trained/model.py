@@ -14,7 +14,7 @@ from minisig.data.cells import is_missing
 from minisig.data.dataset import CHUNK
 from minisig.data.prepared import Categorical, Class, Noticed, TableInputs, VectorInputs, as_number, as_word
 from minisig.diagnostics.confusion import confused, per_class
-from minisig.errors import DataError, UsageError, require_known
+from minisig.errors import BackendUnavailable, DataError, UsageError, require_known
 from minisig.network import Network
 from minisig.trained.rows import as_columns
 from minisig.training.config import Config
@@ -331,4 +331,10 @@ def load(path: Path | str, backend: str | None = None) -> Model:
             f"{file}: holds parameters alone, as minisig before 0.2 wrote them, and not how its inputs are made: train "
             f"it again, or see ms.restore"
         )
-    return Model(network_of(info, params, file, backend), info, model_config(info, file))
+    try:
+        net = network_of(info, params, file, backend)
+    except BackendUnavailable as error:
+        if backend:
+            raise
+        raise BackendUnavailable(f"{error}; or use the model on another backend, as with --backend numpy") from None
+    return Model(net, info, model_config(info, file))
