@@ -36,13 +36,15 @@ def predict(model: str, file: str, proba: bool, out: str | None, backend: str | 
     minisig predict best.safetensors new.csv --proba --out answers.csv
     cat new.csv | minisig predict best.safetensors - | tail -n +2
     """
+    from minisig.data.cells import shown
     from minisig.data.prepared import Noticed
     from minisig.trained.model import load
 
     loaded = load(model, backend)
     loaded.require_rows()
     if proba and loaded.task == "regression":
-        raise click.UsageError("the model predicts numbers: there are no probabilities.")
+        named = ", ".join(map(shown, loaded.targets[:5]))
+        raise click.UsageError(f"the model predicts numbers ({named}): there are no probabilities.")
     noticed = Noticed()
     pieces = pieces_of(file, loaded)
     if json_:

@@ -122,7 +122,11 @@ class Delimited:
         self.short = 0  # rows that had too few cells
 
     def pieces(self, *, strict: bool = True) -> Iterator[Piece]:
-        """The rows, some at a time. If `strict`, a column that turns from numbers to text is NotNumbers."""
+        """The rows, some at a time.
+
+        If `strict`, a column that turns from numbers to text is NotNumbers, and a line with one cell of many is no row.
+        """
+        self._strict = strict
         self._numeric: dict[str, bool] = {}
         self._turned: set[str] = set()
         fast = True
@@ -231,10 +235,9 @@ class Delimited:
                 )
             return row[:width]
         if len(row) < width:
-            if filled == 1 and width > 2:  # a remark under the table
-                self.short += 1
-                return None
             self.short += 1
+            if filled == 1 and width > 2 and self._strict:  # a remark under the table
+                return None
             return row + [""] * (width - len(row))
         return row
 

@@ -61,6 +61,7 @@ class Frame:
     decimal: str = "."
     header: bool = True
     notes: list[str] = field(default_factory=list)
+    kept: NDArray[np.int64] | None = None  # which rows of the file these are; all, if it does not say
 
 
 def is_table(path: Path | str) -> bool:
@@ -102,14 +103,21 @@ def table_pieces(path: Path | None, names: Sequence[str], rows: int, text: Colle
     """
     if path is None:
         with os.fdopen(os.dup(0), "rb") as raw, as_text(raw) as file:
-            yield from even(Delimited(file, "standard input", names=names, text=text).pieces(strict=False), rows)
+            yield from _of_text(Delimited(file, "standard input", names=names, text=text), rows)
     elif is_parquet(path):
         from minisig.data.parquet import parquet_pieces
 
         yield from even(parquet_pieces(path), rows)
     else:
         with opened(path) as file:
-            yield from even(Delimited(file, str(path), names=names, text=text).pieces(strict=False), rows)
+            yield from _of_text(Delimited(file, str(path), names=names, text=text), rows)
+
+
+def _of_text(table: Delimited, rows: int) -> Iterator[Piece]:
+    """Of a table without rows one piece all the same, which has its columns."""
+    yield from even(table.pieces(strict=False), rows)
+    if not table.rows:
+        yield {name: [] for name in table.form.names}
 
 
 def even(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:

@@ -78,7 +78,7 @@ def load_table(path: Path, wanted: Any, prepared: TableInputs | None = None) -> 
         of_loss={"units": inputs.target.scale} if inputs.target.task == "regression" else {},
         prepared=inputs,
         content=content_hash(str(path)),
-        rows=parts,
+        rows=parts if frame.kept is None else {part: frame.kept[rows] for part, rows in parts.items()},
         about=told(frame, inputs, parts, splits, chosen, path),
     )
 
@@ -137,6 +137,7 @@ def _with_target(frame: Frame, chosen: Chosen, path: Path) -> tuple[Frame, NDArr
             frame.decimal,
             frame.header,
             [*frame.notes, f"{int(gone.sum()):,} rows without a {shown(chosen.names[0])} are left out"],
+            kept,
         )
         columns = [frame.columns[name] for name in chosen.names]
     if frame.rows < LEAST_ROWS:

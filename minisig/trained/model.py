@@ -24,7 +24,7 @@ from minisig.data.prepared import (
 )
 from minisig.diagnostics.confusion import confused, per_class
 from minisig.diagnostics.writing import Drawing, sample, step
-from minisig.errors import DataError, UsageError, printable, require_known
+from minisig.errors import BackendUnavailable, DataError, UsageError, printable, require_known
 from minisig.network import Network, States
 from minisig.trained import writing
 from minisig.trained.rows import as_columns
@@ -413,4 +413,10 @@ def load(path: Path | str, backend: str | None = None) -> Model:
             f"{file}: holds parameters alone, as minisig before 0.2 wrote them, and not how its inputs are made: train "
             f"it again, or see ms.restore"
         )
-    return Model(network_of(info, params, file, backend), info, model_config(info, file))
+    try:
+        net = network_of(info, params, file, backend)
+    except BackendUnavailable as error:
+        if backend:
+            raise
+        raise BackendUnavailable(f"{error}; or use the model on another backend, as with --backend numpy") from None
+    return Model(net, info, model_config(info, file))

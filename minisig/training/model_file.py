@@ -132,10 +132,8 @@ def network_of(info: ModelInfo, params: Mapping[str, Any], path: Path, backend: 
             config = checked_config(replaced(msgspec.to_builtins(config), {"network": {"init": "glorot"}}, Config))
         net = build_network(replace(config, batch_size=1), _stand_in(info))
         net.load({name: np.asarray(values) for name, values in params.items()})
-    except OutOfMemory:  # which is no fault of the file
+    except (BackendUnavailable, OutOfMemory):  # which are no fault of the file
         raise
-    except BackendUnavailable as error:
-        raise BackendUnavailable(f"{path}: {error}; on a CPU it works with the backend numpy") from None
     except (MinisigError, ValueError) as error:
         raise DataError(f"{path}: {error}") from None
     if where := first_not_finite(net):

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from safetensors.numpy import save_file
 from scipy.special import expit, softmax
 
@@ -406,6 +407,17 @@ def test_a_backend_that_cannot_be_used_is_no_fault_of_the_file(own, monkeypatch)
         ms.load(own("fruit").folder, backend="cupy")
     with pytest.raises(UsageError, match=r"unknown backend 'cuppy'\. Did you mean 'cupy'"):
         ms.load(own("fruit").folder, backend="cuppy")
+
+
+def test_a_model_of_a_gpu_says_how_to_use_it_without(own, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    it = own("fruit")
+    info, params = read_model(it.model)
+    path = tmp_path / "best.safetensors"
+    write_model(path, params, replace(info, config=info.config | {"backend": "cupy"}))
+    with pytest.raises(BackendUnavailable, match="or use the model on another backend, as with --backend numpy"):
+        ms.load(path)
+    assert ms.load(path, backend="numpy").predict(it.test).tolist() == ms.load(it.model).predict(it.test).tolist()
 
 
 def test_what_is_no_model_is_refused(own, tmp_path):
