@@ -294,7 +294,7 @@ def test_numbers_are_predicted_in_their_own_units(raw):
         np.testing.assert_allclose(raw_y, [y[i] for i in data.rows[part]], rtol=1e-5)
     test = np.array([y[i] for i in data.rows["test"]])
     assert data.baselines["guessing"] == pytest.approx(np.sqrt(((test - target.centre[0]) ** 2).mean()), rel=1e-4)
-    assert data.units.tolist() == target.scale
+    assert data.of_loss == {"units": target.scale}
 
 
 def several(raw, **wanted):
