@@ -69,7 +69,7 @@ def _as_table(model: Any, pieces: Iterator[Any], noticed: Any, proba: bool, outp
         head += [f"p({label})" for label in labels]
     for columns in pieces:
         z = model.logits(model.encode(columns, noticed))
-        answers = model.answers(z).reshape(len(z), -1).tolist()
+        answers = model.answers(z).reshape(len(z), len(model.targets)).tolist()
         if head:  # not before something is known to follow: an error has stdout to itself
             writer.writerow(head)
             head = []
