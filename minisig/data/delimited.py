@@ -131,6 +131,9 @@ class Delimited:
         self._turned: set[str] = set()
         fast = True
         while chunk := self._chunk():
+            if not chunk.strip("\n"):  # of which a small gzipped file may have millions
+                self.line += len(chunk)
+                continue
             piece = self._quick(chunk) if fast and '"' not in chunk else None
             if piece is None:
                 rows = self._parsed(chunk)
