@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Train a network.")
 @network_options
+@click.argument("more", nargs=-1, type=click.Path(), callback=not_empty, metavar="[FILE]...")
 @all_of(*TRAINING)
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the training data, in place of --iterations.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of BLAS.  [default: all cores]")
@@ -42,6 +43,7 @@ def train(
     ctx: click.Context,
     /,
     experiment: str,
+    more: tuple[str, ...],
     out: str | None,
     resume: str | None,
     tensorboard: bool,
@@ -67,6 +69,7 @@ def train(
     minisig train mine.csv --target price          your own table
     minisig train mine.csv --hidden 3x50 --epochs 100 --lr 0.01
     minisig train mine.txt                         your own text
+    minisig train one.txt two.txt three.txt        read one after the other
     minisig train mine.txt --set data.tokens=words     or characters, or bytes
     minisig train copy-memory --init ortho+ep      an RNN remembers for 100 steps
     minisig train copy-memory --set data.delay=50
@@ -80,7 +83,7 @@ def train(
     """
     from minisig.cli.progress import progress
     from minisig.cli.report import report_beside
-    from minisig.experiments import suited
+    from minisig.experiments import source_of, suited
     from minisig.jsonable import jsonable
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
@@ -101,6 +104,9 @@ def train(
         if epochs and options["iterations"]:
             raise click.UsageError("--epochs and --iterations say the same in two ways: give one of them.")
         experiment, options = own_table(ctx, experiment, options)
+        if more and source_of(experiment) != "text":
+            raise click.UsageError(f"only texts are read one after the other: leave out {' '.join(more)}.")
+        options["settings"] += (f"data.more={json.dumps(more)}",) * bool(more)
         config, data = suited(experiment, overrides(experiment, **options), epochs)
         name = f"{config.experiment}-{config.network.init}-seed{config.seed}"
         folder = RunFolder(out or Path("runs") / name, numbered=not out)

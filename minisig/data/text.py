@@ -12,6 +12,7 @@ gzipped, UTF-8.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from math import exp
 from pathlib import Path
@@ -46,6 +47,7 @@ class PTBSettings(Settings, frozen=True):
 
 
 class TextSettings(PTBSettings, frozen=True):
+    more: tuple[str, ...] = ()  # files that are read after the one at data.path
     tokens: Kind | None = None  # by default words of a folder with train.txt, else what suits the size
 
 
@@ -76,6 +78,8 @@ def load_text(path: Path | None, wanted: Any, prepared: TextInputs | None = None
     if path is None:
         with as_file(files("minisig.data").joinpath(TALES)) as tales:
             texts = {"": read_text(tales, str(tales))}
+    elif more := [Path(name) for name in getattr(wanted, "more", ())]:
+        texts = {"": _in_one([path, *more], in_utf8=tokens != "bytes")}
     else:
         texts = _texts(path, in_utf8=tokens != "bytes")
     if tokens is None:
@@ -101,37 +105,39 @@ def load_text(path: Path | None, wanted: Any, prepared: TextInputs | None = None
         baselines=baselines,
         of_loss=prepared.of_loss,
         prepared=prepared,
-        content=content_hash(str(path)) if path else "",
+        content=content_hash(str(path), *getattr(wanted, "more", ())) if path else "",
         about=[f"{Path(where).name}: {tokens}, {prepared.size:,} different; {sizes} to train, to validate, to test"],
     )
 
 
 def _texts(path: Path, in_utf8: bool) -> dict[str, bytes]:
     """The texts of the three parts, or one under ""."""
-
-    def read(own: Path) -> bytes:
-        text = read_text(own, str(own))
-        if in_utf8:
-            decoded(text, str(own))  # here, where the file and the line are known
-        return text
-
     if path.is_file():
-        return {"": read(path)}
+        return {"": _in_one([path], in_utf8)}
     if not path.is_dir():
         raise DataError(f"{path}: no such file or folder")
     found = {part: find(path, f"{part}.txt", f"ptb.{part}.txt") for part in PARTS}
     if all(found.values()):
-        return {part: read(own) for part, own in found.items() if own}
+        return {part: _in_one([own], in_utf8) for part, own in found.items() if own}
     if any(found.values()):
         missing = next(part for part, own in found.items() if not own)
         raise DataError(f"{path}: holds no {missing}.txt or ptb.{missing}.txt, gzipped or not")
     several = sorted([*path.glob("*.txt"), *path.glob("*.txt.gz")])
     if not several:
         raise DataError(f"{path}: holds no .txt files; expected train.txt, valid.txt and test.txt, or any others")
-    content = b"\n".join(read(own).removesuffix(b"\n") for own in several) + b"\n"
-    if len(content) > MAX_BYTES:
-        raise DataError(f"{path}: more than {MAX_BYTES:,} bytes of text; use a part of it")
-    return {"": content}
+    return {"": _in_one(several, in_utf8)}
+
+
+def _in_one(paths: Sequence[Path], in_utf8: bool) -> bytes:
+    """The texts of these files, one after the other."""
+    texts = []
+    for path in paths:
+        texts.append(read_text(path, str(path)))
+        if in_utf8:
+            decoded(texts[-1], str(path))  # here, where the file and the line are known
+        if sum(map(len, texts)) > MAX_BYTES:
+            raise DataError(f"{path}: more than {MAX_BYTES:,} bytes of text up to here; use a part of it")
+    return texts[0] if len(texts) == 1 else b"".join(text.removesuffix(b"\n") + b"\n" for text in texts)
 
 
 def read_text(source: Path | IO[bytes], where: str) -> bytes:

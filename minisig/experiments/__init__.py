@@ -16,6 +16,7 @@ from minisig.experiments.configure import (
     own_settings,
     paper_figure,
     settings,
+    source_of,
     suited,
     with_init,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "own_settings",
     "paper_figure",
     "settings",
+    "source_of",
     "suited",
     "with_init",
 ]

@@ -81,7 +81,10 @@ def checked_config(fields: Mapping[str, Any] | Config) -> Config:
     metrics = dict.fromkeys(name for loss in losses for name in getattr(loss, "metric_names", ()))
     require_known("select_by", config.select_by, ["loss", *metrics])
     if config.data.path:  # a run must find its data wherever it is resumed
-        config = replace(config, data=replace(config.data, path=str(Path(config.data.path).absolute())))
+        own: dict[str, Any] = {"path": str(Path(config.data.path).absolute())}
+        if more := getattr(config.data, "more", ()):
+            own["more"] = tuple(str(Path(name).absolute()) for name in more)
+        config = replace(config, data=replace(config.data, **own))
     return config
 
 

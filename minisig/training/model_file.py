@@ -74,7 +74,10 @@ _decoder = msgspec.json.Decoder(ModelInfo)
 def model_info(config: Config, data: Dataset, summary: Mapping[str, Any]) -> ModelInfo:
     sequences = not isinstance(data.train, Split)
     if config.data.path:
-        config = replace(config, data=replace(config.data, path=own_name(Path(config.data.path))))
+        own: dict[str, Any] = {"path": own_name(Path(config.data.path))}
+        if more := getattr(config.data, "more", ()):
+            own["more"] = tuple(own_name(Path(name)) for name in more)
+        config = replace(config, data=replace(config.data, **own))
     return ModelInfo(
         format=FORMAT,
         version=__version__,

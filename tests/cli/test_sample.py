@@ -266,3 +266,17 @@ def test_a_prompt_that_is_not_text_and_an_empty_one(runs, kind):
     assert b"Traceback" not in done.stderr
     assert done.stderr.decode().count("\n") == 1
     assert sample(runs / kind, "--prompt", "", "--length", 5).stdout == sample(runs / kind, "--length", 5).stdout
+
+
+def test_several_texts_are_read_one_after_the_other(here, refused):
+    for name, text in {"one.txt": TEXT, "two.txt": TEXT.upper()}.items():
+        (here / name).write_text(text)
+    assert cli("train", "one.txt", "two.txt", *QUICK, "--out", "run").exit_code == 0
+    model = ms.load("run")
+    assert {"t", "T"} <= {*model.text.vocabulary}
+    assert "only texts are read one after the other" in refused(2, "train", "digits", "two.txt")
+    config = strict((here / "run" / "config.json").read_text())
+    assert config["data"]["more"] == [str(here / "two.txt")]
+    (here / "two.txt").write_text(TEXT.title())
+    with pytest.warns(UserWarning, match="changed"):
+        ms.restore("run")
