@@ -186,6 +186,8 @@ def nested(given: Mapping[str, Any], kind: type[Settings]) -> dict[str, Any]:
             if not group_at(kind, ".".join(groups[:i])):
                 raise UsageError(f"unknown setting '{name}': '{step}' is not a group of settings")
             inner = inner.setdefault(step, {})
+            if not isinstance(inner, dict):
+                raise UsageError(f"{'.'.join(groups[:i])}: expected settings by their names, got {inner!r}"[:300])
         inner[last] = as_plain(value)
     return found
 

@@ -25,6 +25,7 @@ WORD = re.compile(r"\n|\S+")
 ROWS = 8192  # encoded at a time, to stay in the cache
 MAX_INPUTS = 200_000
 NOT_FINITE = "expected finite numbers"
+MAX_NOTICED, OTHERS = 1000, "others"  # cells that are counted each by itself
 
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Scale = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
@@ -47,8 +48,8 @@ class Noticed:
     def count(self, where: dict[str, dict[str, int]], name: str, cells: Mapping[str, int]) -> None:
         found = where.setdefault(name, {})
         for cell, n in cells.items():
-            if cell in found or len(found) < 1000:
-                found[cell] = found.get(cell, 0) + n
+            known = cell if cell in found or len(found) < MAX_NOTICED else OTHERS
+            found[known] = found.get(known, 0) + n
 
     def lines(self) -> list[str]:
         """A sentence for every column."""

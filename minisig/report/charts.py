@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import isfinite
 from textwrap import wrap
 from typing import Any
 
@@ -307,4 +308,4 @@ def plain(text: str, most: int = 90) -> str:
 
 def short(values: Iterable[float | None]) -> list[float | None]:
     """Five digits, which is more than can be seen; None for what is not finite."""
-    return [float(f"{value:.5g}") if value is not None and np.isfinite(value) else None for value in values]
+    return [float(f"{value:.5g}") if value is not None and isfinite(value) else None for value in values]

@@ -13,6 +13,7 @@ from minisig.backends import BACKENDS
 from minisig.data.cells import is_missing, shown
 from minisig.data.dataset import CHUNK
 from minisig.data.prepared import (
+    MAX_NOTICED,
     Categorical,
     Class,
     Noticed,
@@ -31,7 +32,6 @@ from minisig.trained.rows import as_columns
 from minisig.training.config import Config
 from minisig.training.model_file import BEST, ModelInfo, model_config, network_of, read_model
 
-MAX_UNKNOWN, OTHERS = 1000, "others"  # classes that are counted each by itself
 NOT_FINITE = "{}: its answers are not finite: numbers in it are too large"
 
 
@@ -157,7 +157,7 @@ class Model:
         with np.errstate(over="ignore", invalid="ignore"):
             z = self.net.forward(x)
         if not self.net.backend.xp.isfinite(z).all():
-            raise DataError(NOT_FINITE.format(self.info.name))
+            raise DataError(NOT_FINITE.format(shown(self.info.name)))
         return z
 
     def answers(self, z: NDArray[Any]) -> Any:
@@ -173,7 +173,7 @@ class Model:
             with np.errstate(over="ignore"):
                 values = np.array(self.prepared.target.centre) + np.array(self.prepared.target.scale) * values
             if not np.isfinite(values).all():
-                raise DataError(NOT_FINITE.format(self.info.name))
+                raise DataError(NOT_FINITE.format(shown(self.info.name)))
         return values[:, 0] if values.shape[1] == 1 else values
 
     def probabilities(self, z: NDArray[Any]) -> NDArray[np.float64]:
@@ -344,8 +344,8 @@ class Model:
             words = [as_word(cell) if not isinstance(cell, str) else cell.strip() for cell in columns[name]]
             words = [word if word in number else _plain(word) for word in words]
             strange = [row for row, word in enumerate(words) if word not in number and not is_missing(word)]
-            if len(unknown) < MAX_UNKNOWN:
-                unknown.update(dict.fromkeys(words[row] for row in strange[:MAX_UNKNOWN]))
+            if len(unknown) < MAX_NOTICED:
+                unknown.update(dict.fromkeys(words[row] for row in strange[:MAX_NOTICED]))
             odd[strange] = True
             found.append(np.array([number.get(word, np.nan) for word in words], np.float64))
         y = np.stack(found, axis=1)

@@ -45,6 +45,11 @@ class Logged(msgspec.Struct, frozen=True):
     sample: Annotated[str, msgspec.Meta(max_length=100_000)] = ""  # what a language model wrote at a validation
 
 
+Rows = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+Number = Annotated[float, msgspec.Meta(ge=-1e308, le=1e308)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class LayerOutcome(msgspec.Struct, frozen=True):
     name: str
     gradient_norm_first: float
@@ -53,42 +58,42 @@ class LayerOutcome(msgspec.Struct, frozen=True):
 
 class ClassOutcome(msgspec.Struct, frozen=True, rename={"name": "class"}):
     name: int | float | str
-    rows: int
-    precision: float | None
-    recall: float | None
+    rows: Rows
+    precision: Share | None
+    recall: Share | None
 
 
 class Mistake(msgspec.Struct, frozen=True, rename={"truth": "class"}):
-    row: int
+    row: Rows
     truth: int | float | str
     answer: int | float | str
-    p: float
+    p: Annotated[float, msgspec.Meta(ge=0, le=1.001)]
     image: str = ""  # its pixels, a byte each, in base64
 
 
 class Residuals(msgspec.Struct, frozen=True):
-    target: Annotated[list[float], msgspec.Meta(min_length=1)]
-    prediction: list[float]
+    target: Annotated[list[Number], msgspec.Meta(min_length=1)]
+    prediction: list[Number]
 
 
 class Looked(msgspec.Struct, frozen=True):
     tokens: list[str]
-    gradient: list[float]
+    gradient: list[Number]
 
 
 class Quality(msgspec.Struct, frozen=True):
     """How good the model is, see quality.py."""
 
-    guessing: float | None = None
-    rows: Annotated[int, msgspec.Meta(ge=0)] = 0
+    guessing: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    rows: Rows = 0
     usual: int | float | str | None = None
     classes: list[int | float | str] = []
-    confusion: list[list[int]] = []
+    confusion: list[list[Rows]] = []
     per_class: list[ClassOutcome] = []
     mistakes: list[Mistake] = []
     image: tuple[Annotated[int, msgspec.Meta(ge=1, le=256)], Annotated[int, msgspec.Meta(ge=1, le=256)]] | None = None
     residuals: Residuals | None = None
-    importance: dict[str, float] = {}
+    importance: dict[str, Number] = {}
     looked: Looked | None = None
 
     def __post_init__(self) -> None:

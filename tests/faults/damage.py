@@ -31,8 +31,8 @@ from minisig.training.files import read_config, read_tensors
 from minisig.training.restore import restore
 from minisig.training.run import resume, run
 from tests.data.mutations import KINDS_OF_FILES, one_of
-from tests.faults.runs import begun, contents, kind, lay
-from tests.faults.strange import strange_json, strange_line, strange_tensors, torn
+from tests.faults.runs import begun, contents, kind, lay, tables
+from tests.faults.strange import strange_json, strange_line, strange_quality, strange_tensors, torn
 
 MAX_MEMORY = 32 * 2**20  # while one is read and gone on with
 MAX_GROWTH = 256 * 2**10  # kilobytes that the process may grow by, in what Python does not count
@@ -142,6 +142,10 @@ def run_files(folder):
         done = contents(folder / f"{name}-done")
         without_end = {file: done[file] for file in ("config.json", "metrics.jsonl", "checkpoint.safetensors")}
         unfinished += [contents(folder / name), without_end]
+    of_quality = []
+    for name, config in tables(folder / "tables").items():
+        run(config, folder / name)
+        of_quality.append(contents(folder / name))
     place = folder / "damaged"
     jobs = plan("xor", ["lecun"], 2, {"iterations": 3, "log_every": 1})
     compare(jobs, folder / "table", Here)
@@ -156,6 +160,8 @@ def run_files(folder):
         "reported metrics": Folder(place, [done], "metrics.jsonl", strange_line, reported),
         "reported summary": Folder(place, [done], "summary.json", strange_json, reported),
         "reported configuration": Folder(place, [done], "config.json", strange_json, reported),
+        "reported quality": Folder(place, of_quality, "summary.json", strange_quality, reported),
+        "shown quality": Folder(place, of_quality, "summary.json", strange_quality, shown),
         "compared metrics": Folder(compared, results, "metrics.jsonl", strange_line, table),
         "compared summary": Folder(compared, results, "summary.json", strange_json, table),
         "compared configuration": Folder(compared, results, "config.json", strange_json, table),

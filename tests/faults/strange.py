@@ -5,6 +5,7 @@ import re
 import struct
 from contextlib import suppress
 from copy import deepcopy
+from types import NoneType
 
 import numpy as np
 
@@ -51,6 +52,19 @@ def strange_json(content, rng):
     depth = one_of([10, 1000, 100_000], rng)
     deep = one_of([b"[" * depth + b"]" * depth, b'{"a":' * depth + b"0" + b"}" * depth], rng)
     return json.dumps(value).encode().replace(b'"HERE"', deep, 1)
+
+
+def strange_quality(content, rng):
+    """A summary, most of the time altered in what it says of the model's quality."""
+    if rng.random() < 0.2:
+        return strange_json(content, rng)
+    summary = json.loads(content)
+    quality = summary["quality"]
+    for _ in range(rng.integers(1, 3)):
+        holder, key = inner(quality, rng, (int, float, str, list, dict, NoneType))
+        odd = [0, -1, -5, 1e308, -1e308, 1e-320, *BIG, *PLACES, [], {}, None, "", "AAAA", "x" * 5000, [[]], [0.0], True]
+        holder[key] = deepcopy(one_of([*odd, quality["rows"]], rng))
+    return json.dumps(summary).encode()
 
 
 def strange_tensors(content, rng):
@@ -155,7 +169,7 @@ def inner(info, rng, kinds):
         places += [(value, key) for key in keys]
         waiting += [value[key] for key in keys]
     found = [(holder, key) for holder, key in places if type(holder[key]) in kinds]
-    return one_of(found, rng) if found else (info, "name")
+    return one_of(found or [(info, "name")], rng)
 
 
 def other_place(info, rng):
