@@ -5,8 +5,12 @@ digits.py       1,797 handwritten digits of 8×8 pixels, in the package
 xor.py          four Gaussians, the paper's smallest problem
 mnist.py        the real thing, from IDX files
 copy_memory.py  three symbols to be remembered
-text.py         the Penn Treebank, or a folder of text
-files.py        .npz and .csv; scaling.py brings what is in them into [−1, 1]
+text.py         the Penn Treebank, the tales in the package, or a text of the user's own
+tables.py       a table of the user's own: guesses.py says what its columns are for, holdout.py which rows are held out,
+                told.py tells a person of it; frame.py has it in memory, read by delimited.py, whose form forms.py
+                finds out, or by parquet.py; cells.py knows what a cell says
+files.py        the user's own arrays; scaling.py brings what is in them into [−1, 1]
+prepared.py     how all of it becomes what a network takes, kept with the model; hashes.py knows it again
 sources.py      all of these by name; config.py has the settings under data, load.py loads what they say
 augment.py      distorted images, and ahead.py, which makes them beside training
 public.py       where MNIST and the Penn Treebank come from; fetch.py, download.py and archives.py bring them here,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minisig.data.delimited import MAX_COLUMNS
+from minisig.data.forms import MAX_COLUMNS
 from minisig.data.prepared import as_word
 from minisig.data.raw import require_plain
 from minisig.errors import DataError, MinisigError, one_line, printable

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from minisig.data import delimited
-from minisig.data.delimited import Delimited, Form, NotNumbers
+from minisig.data.delimited import Delimited, NotNumbers
+from minisig.data.forms import Form
 from minisig.data.frame import read_table
 from minisig.errors import DataError
 from tests.data.written import (
