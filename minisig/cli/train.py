@@ -83,7 +83,7 @@ def train(
     """
     from minisig.cli.progress import progress
     from minisig.cli.report import report_beside
-    from minisig.experiments import source_of, suited
+    from minisig.experiments import is_own, source_of, suited
     from minisig.jsonable import jsonable
     from minisig.report.summary import summary_text
     from minisig.training import run as runs
@@ -110,7 +110,7 @@ def train(
         config, data = suited(experiment, overrides(experiment, **options), epochs)
         name = f"{config.experiment}-{config.network.init}-seed{config.seed}"
         folder = RunFolder(out or Path("runs") / name, numbered=not out)
-        if data.about and not json_:
+        if is_own(experiment) and not json_:
             say("\n".join([*data.about, ""]), err=True)
         with progress() as display, signals() as stop:
             summary = runs.run(config, folder, display + _tensorboard(folder, tensorboard), stop, data=data)

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from minisig.data.cells import numbers
-from minisig.data.forms import MAX_SAMPLE, SAMPLE, Form, find_form, split
+from minisig.data.forms import MAX_SAMPLE, SAMPLE, Form, bounded_cells, find_form, split
 from minisig.data.raw import reading, require_plain
 from minisig.errors import DataError, one_line
 
@@ -169,6 +169,7 @@ class Delimited:
                 piece[name] = values.tolist()
         return piece if len(table) else None
 
+    @bounded_cells()
     def _parsed(self, chunk: str) -> list[list[str]]:
         """The rows by the csv module, every one with as many cells as there are columns."""
         width, first, row_starts = len(self.form.names), self.line, 1

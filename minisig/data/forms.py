@@ -6,8 +6,8 @@ whether numbers have a decimal comma.
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -21,6 +21,7 @@ MAX_SAMPLE = 2**22  # … and at most so many, where lines are long
 SAMPLE_ROWS = 200
 SAMPLE_CELLS = 1000
 MAX_COLUMNS = 50_000
+MAX_CELL = 2**17  # characters
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,17 @@ def split(lines: Iterable[str], delimiter: str) -> Any:
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
 
 
+@contextmanager
+def bounded_cells() -> Iterator[None]:
+    """So long and no longer may a cell be, whatever else in this process reads CSV."""
+    before = csv.field_size_limit(MAX_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+@bounded_cells()
 def find_form(sample: str, where: str, wanted: Sequence[str] = (), *, whole: bool = True) -> Form:
     """How the table is written that begins like this."""
     lines = sample.split("\n")

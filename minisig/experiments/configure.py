@@ -31,7 +31,7 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     """
     if is_own(experiment):
         return suited(experiment, overrides or {})[0]
-    if experiment not in EXPERIMENTS and Path(experiment).is_file():
+    if experiment not in EXPERIMENTS and _is_file(experiment):
         raise UsageError(
             f"{experiment}: expected an experiment, or a file whose name says what it is: a table such as .csv, .tsv, "
             f".dat or .parquet, or a text, .txt"
@@ -51,6 +51,13 @@ def configure(experiment: str, overrides: Mapping[str, Any] | None = None) -> Co
     if experiment in OWN.values() and isinstance(path, str):
         fields["experiment"] = label(path)
     return checked_config(replaced(fields, nested(given, Config), Config))
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # too long for a name, or none at all
+        return False
 
 
 def known(config: Config) -> Experiment | None:
