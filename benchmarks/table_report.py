@@ -14,17 +14,20 @@ class Beside(NamedTuple):
     peer: str
     difference: float
     error: float
+    spread: float  # the larger standard deviation of the two over the splits
 
     @property
     def worse(self) -> bool:
-        return self.difference > 2 * self.error
+        """By more than the splits differ from each other; the standard error, in the table, tells finer differences."""
+        return self.difference > self.spread
 
 
 def beside(row: Mapping[str, Any]) -> Beside:
     results = row["results"]
     best = min(PEERS, key=lambda peer: mean(results[peer]))
     differences = [own - other for own, other in zip(results["minisig"], results[best], strict=True)]
-    return Beside(best, mean(differences), stdev(differences) / sqrt(len(differences)))
+    spread = max(stdev(results[who]) for who in ("minisig", best))
+    return Beside(best, mean(differences), stdev(differences) / sqrt(len(differences)), spread)
 
 
 def result_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
@@ -36,7 +39,7 @@ def result_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
             f"{mean(values):,.{digits}f} ± {stdev(values):,.{digits}f}"
             for values in (row["results"][who] for who in ("minisig", *PEERS))
         ]
-        _, difference, error = beside(row)
+        _, difference, error, _ = beside(row)
         what = "error %" if row["metric"] == "test_error" else "RMSE"
         guess = f"{mean(row['guessing']):,.{digits}f}"
         compared = f"{difference:+,.{digits}f} ± {error:,.{digits}f}".replace("-", "−")

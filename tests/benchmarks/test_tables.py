@@ -74,11 +74,12 @@ def test_every_seed_has_a_result_of_everybody(mixed):
 def test_the_difference_is_taken_seed_by_seed_and_from_the_best_peer():
     results = {"minisig": [3.0, 5.0], "defaults": [9.0, 9.0], "converged": [2.0, 4.0], "early stopping": [3.0, 4.0]}
     found = table_report.beside({"results": results})
-    assert found == ("converged", 1, 0)
-    assert found.worse
+    assert found[:3] == ("converged", 1, 0)
+    assert not found.worse  # the splits differ by more
     results["converged"] = [1.0, 5.0]
-    assert table_report.beside({"results": results}) == ("converged", 1, 1)
-    assert not table_report.beside({"results": results}).worse
+    assert table_report.beside({"results": results})[:3] == ("converged", 1, 1)
+    results["converged"] = [1.0, 3.0]
+    assert table_report.beside({"results": results}).worse
 
 
 def test_a_table_of_scikit_learn_has_its_classes_by_name(tmp_path):
