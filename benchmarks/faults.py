@@ -27,8 +27,8 @@ PARTS: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {
     "failing-writes": ("writes:failing_writes", (("text",), 6), ()),
     "small-disks": ("writes:small_disks", (("xor",),), (("xor", "digits", "text-lstm"),)),
     "damaged-files": ("damage:damaged_files", (40,), (1500,)),
-    "damaged-models": ("trained:damaged_models", (40,), (1500,)),
-    "damaged-tables": ("trained:damaged_tables", (40,), (1500,)),
+    "damaged-models": ("trained:damaged_models", (25,), (1400,)),
+    "damaged-tables": ("trained:damaged_tables", (25,), (1400,)),
     "damaged-data": ("damage:damaged_data", (1,), (1,)),
     "dying-workers": ("kills:dying_workers", (10, 2), (150, 12)),
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from minisig.errors import (
+    MAX_MESSAGE,
     BackendUnavailable,
     DataError,
     Diverged,
@@ -39,6 +40,15 @@ def test_wrong_values_are_value_errors_to_whoever_knows_no_other(error):
 def test_what_would_command_a_terminal_is_spelt_out(text):
     assert printable(text).isprintable()
     assert printable(text) == text.encode("unicode_escape").decode()
+
+
+def test_a_message_is_short_and_harmless_whatever_name_it_holds():
+    said = str(DataError(f"mine.csv: no column {'x' * 10**6}\x1b[31m; there are a, b"))
+    assert said.isprintable()
+    assert len(said) == MAX_MESSAGE
+    assert said.startswith("mine.csv: no column xxx")
+    assert said.endswith("\\x1b[31m; there are a, b")
+    assert str(DataError("two lines:\n  of mirrors")) == "two lines:\n  of mirrors"
 
 
 def test_what_is_meant_to_be_seen_stays_as_it_is():

@@ -1,4 +1,8 @@
-"""minisig predict: the answers of a trained model, row by row."""
+"""minisig predict: the answers of a trained model, row by row.
+
+Names of classes are written as the training data have them, one such as =1+1 too: a CSV is data, and whoever opens it
+in a program that calculates must tell that program so. A terminal alone is shown them with its commands spelt out.
+"""
 
 import csv
 import io

@@ -48,7 +48,7 @@ class Noticed:
     def count(self, where: dict[str, dict[str, int]], name: str, cells: Mapping[str, int]) -> None:
         found = where.setdefault(name, {})
         for cell, n in cells.items():
-            known = cell if cell in found or len(found) < MAX_NOTICED else OTHERS
+            known = cell if cell in found or len(found) < MAX_NOTICED - 1 else OTHERS
             found[known] = found.get(known, 0) + n
 
     def lines(self) -> list[str]:

@@ -177,7 +177,8 @@ def _fits(info: ModelInfo, prepared: Prepared | None) -> bool:
             needed = {"words": {EOS, UNK}, "characters": {"\n", UNKNOWN_CHARACTER}, "bytes": set[str]()}[tokens]
             fits = info.sequences and prepared.size == info.outputs == info.inputs and needed <= set(words)
             fits &= tokens != "characters" or all(len(token) == 1 for token in words)
-            return fits and len(words) == (len(set(words)) if tokens != "bytes" else 0)
+            fits &= len(words) == (len(set(words)) if tokens != "bytes" else 0)
+            return fits and info.loss == "softmax-cross-entropy"
     return True
 
 

@@ -109,6 +109,7 @@ def test_of_what_is_told_there_is_never_much():
         Categorical("c", []).places([f"w{i}" for i in range(5000)], noticed)
         Numeric("x", 0.0, 0.0, 1.0).encode([f"{'w' * 500}{i}" for i in range(5000)], ".", noticed)
     assert len(noticed.unknown["c"]) == len(noticed.odd["x"]) == 1000
+    assert sum(noticed.unknown["c"].values()) == sum(noticed.odd["x"].values()) == 10_000  # and yet all are counted
     assert all(len(line) < 300 for line in noticed.lines())
 
 

@@ -1,4 +1,4 @@
-"""Damaged model files and tables, each met by what uses it: predict, test, export, train."""
+"""Damaged model files, tables and texts, each met by what uses them: predict, test, export, sample, score, train."""
 
 import gzip
 import io
@@ -12,6 +12,7 @@ import warnings
 import zlib
 from collections import Counter
 from contextlib import chdir
+from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -21,13 +22,14 @@ from click.testing import CliRunner
 import minisig as ms
 from minisig.cli import main
 from minisig.data.frame import table_pieces
-from minisig.data.prepared import Noticed
+from minisig.data.prepared import Noticed, TextInputs
+from minisig.data.text import read_text
 from minisig.errors import MAX_MESSAGE, MinisigError
 from minisig.experiments import suited
 from minisig.jsonable import jsonable
 from minisig.trained.model import Unseen
 from minisig.training.run import run
-from tests.data.mutations import CELLS, mutated, one_of, zipped
+from tests.data.mutations import CELLS, TEXT, TEXT_WORDS, mutated, one_of, zipped
 from tests.faults.damage import Hang
 from tests.faults.runs import kind
 from tests.faults.strange import strange_model
@@ -107,6 +109,10 @@ def good_models(folder):
         "floats": ("digits", {"data.path": floats, "network.hidden": []}),
     }
     configs = {name: ms.configure(what, TRAINING | own) for name, (what, own) in kinds.items()}
+    (folder / "mine.txt").write_text(TEXT.decode() * 30)
+    for tokens in ("characters", "bytes"):
+        small = {"data.tokens": tokens, "network.model": "gru", "network.init": "glorot", "batch_size": 4}
+        configs[tokens] = ms.configure(str(folder / "mine.txt"), TRAINING | small)
     configs |= {"words": kind("text", folder / "words"), "symbols": kind("lstm", folder)}
     found = {}
     for name, config in configs.items():
@@ -191,6 +197,11 @@ def tested(model, pieces):
     require(jsonable(found) == found, "finite", found)
 
 
+def scored(model, content):
+    found = model.score(content if model.text.tokens == "bytes" else content.decode(errors="replace"))
+    require(np.isfinite([*found.values()]).all() and found["perplexity"] >= 1, "a perplexity", found)
+
+
 def by_hand(*arguments):
     """By the command line; what a file says does not reach the terminal as commands to it."""
     with patch("minisig.report.page.can_report", lambda: False):
@@ -214,9 +225,9 @@ def json_by_hand(*arguments):
 
 
 def used_model(rng, rows):
-    """The model in this folder, which may be anything, on good rows."""
+    """The model in this folder, which may be anything, on good rows or a good text."""
     if rng.random() < BY_HAND:
-        match rng.integers(4):
+        match rng.integers(6):
             case 0:
                 said = by_hand("predict", "model.safetensors", "rows.csv", *["--proba"] * int(rng.integers(2)))
                 require(len(said.splitlines()) >= rows + 1, "all rows", said[:100])
@@ -229,11 +240,18 @@ def used_model(rng, rows):
                 by_hand("test", "model.safetensors", "rows.csv")
             case 3:
                 exported(lambda: json_by_hand("export", "model.safetensors", "it.onnx"))
+            case 4:
+                require(json_by_hand("sample", "model.safetensors", "--length", "5")["tokens"] == 5, "five tokens")
+            case 5:
+                json_by_hand("score", "model.safetensors", "rows.txt", "--lines")
         return
     model = ms.load("model.safetensors")
     require(all(np.isfinite(w).all() for w in model.net.params.values()), "finite")
     str(model), model.columns, model.classes
     if model.task == "sequences":
+        if isinstance(model.prepared, TextInputs):
+            require(isinstance(model.sample("the", 5), str), "a text")
+            scored(model, TEXT)
         return
     names = [*model.columns, *model.targets]
     predicted(model, table_pieces(Path("rows.csv"), names, 10), rows)
@@ -246,7 +264,8 @@ def used_model(rng, rows):
 def exported(export):
     """What it writes is taken by onnx, which checks it; here it is only thrown away."""
     try:
-        export()
+        if find_spec("onnx"):
+            export()
     finally:
         Path("it.onnx").unlink(missing_ok=True)
 
@@ -374,6 +393,23 @@ def used_table(rng, name):
             (predicted, tested)[how](model, table_pieces(Path(file), names, 10))
 
 
+def used_text(rng, name):
+    """The text in this folder, which may be anything."""
+    file, hand = f"it.{name}", rng.random() < BY_HAND
+    match rng.integers(3):
+        case 0 if hand:
+            json_by_hand("score", "model.safetensors", file, *["--lines"] * int(rng.integers(2)))
+        case 1 if hand:
+            by_hand("test", "model.safetensors", file)
+        case 2:
+            tokens = one_of(["words", "characters", "bytes"], rng)
+            small = {"iterations": 2, "network.hidden": [3], "batch_size": 2, "data.steps": 5, "data.tokens": tokens}
+            summary = run(suited(file, small)[0])
+            require(jsonable(summary) == summary, "finite", summary)
+        case _:
+            scored(ms.load("model.safetensors"), read_text(Path(file), file))
+
+
 # The campaign
 
 
@@ -412,23 +448,28 @@ def damaged_models(folder, count):
     rows = {name: (PLAIN if name in ("pixels", "floats") else written(TABLE[: ROWS + 1])).encode() for name in goods}
 
     def lay(name, rng):
-        place.lay(**{"model.safetensors": strange_model(goods[name], rng), "rows.csv": rows[name]})
+        model = strange_model(goods[name], rng)
+        place.lay(**{"model.safetensors": model, "rows.csv": rows[name], "rows.txt": TEXT})
 
     return campaign(place, goods, range(count), lay, lambda name, rng: used_model(rng, ROWS))
 
 
 def damaged_tables(folder, count):
-    """So many damaged tables of every kind, each predicted for, tested on or trained on."""
+    """So many damaged tables and texts of every kind, each used with a good model or trained on."""
     goods, place = good_models(folder / "good"), Place(folder)
-    tables = ("classes", "labels", "numbers", "several numbers")
+    tables, texts = ("classes", "labels", "numbers", "several numbers"), ("words", "characters", "bytes")
 
     def lay(name, rng):
-        place.lay(**{"model.safetensors": goods[one_of(tables, rng)], f"it.{name}": strange_table(name, rng)})
+        if "txt" in name:
+            content = mutated(TEXT * one_of([1, 5], rng), rng, [word.encode() for word in TEXT_WORDS])
+            if name.endswith("gz"):
+                content = gzip.compress(content, mtime=0) if rng.random() < 0.4 else mutated(zipped(TEXT, rng), rng)
+            place.lay(**{"model.safetensors": goods[one_of(texts, rng)], f"it.{name}": content})
+        else:
+            place.lay(**{"model.safetensors": goods[one_of(tables, rng)], f"it.{name}": strange_table(name, rng)})
 
-    return campaign(
-        place,
-        ("csv", "tsv", "dat", "data", "csv.gz", "parquet"),
-        range(count),
-        lay,
-        lambda name, rng: used_table(rng, name),
-    )
+    def use(name, rng):
+        (used_text if "txt" in name else used_table)(rng, name)
+
+    kinds = ["csv", "tsv", "dat", "data", "csv.gz", *["parquet"] * bool(find_spec("pyarrow")), "txt", "txt.gz"]
+    return campaign(place, kinds, range(count), lay, use)

@@ -1,6 +1,7 @@
 """Is the model good? What a report and a terminal say of it, and what they do not believe."""
 
 import json
+import re
 import shutil
 import struct
 import zlib
@@ -19,6 +20,7 @@ from minisig.report.summary import summary_text
 from minisig.training.records import read_summary
 from minisig.training.run import run
 from tests.cli.command import cli
+from tests.support import shop
 
 CLASSES = {"rows": 400, "usual": "apple", "guessing": 40.0}
 NUMBERS = {"rows": 400, "guessing": 12.5}
@@ -215,6 +217,19 @@ def test_names_that_look_like_markup_are_names(own, page, tmp_path):
     assert "<script>alert" not in text
     assert "</script><b>" not in text
     assert "alert(1)" in text
+
+
+def test_a_table_whose_names_look_like_markup_is_reported_as_text(page, tmp_path):
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b]0;x\x07"
+    cells = shop.without(shop.cells(), "fruit")
+    columns = {f"{name}{evil}": values for name, values in cells.items()}
+    columns |= {f"fruit{evil}": [f"{'ab'[row % 2]}{evil}" for row in range(shop.N)]}
+    table = shop.write(tmp_path / "evil.csv", columns)
+    config, data = suited(str(table), {"iterations": 5, "network.hidden": [4], "log_every": 1})
+    run(config, tmp_path / "run", data=data)
+    text = page(tmp_path / "run")
+    assert "alert(1)" in text
+    assert not re.search(r"<script>alert|<img src=x|\x1b|\x07", text)
 
 
 # What is not believed

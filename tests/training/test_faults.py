@@ -64,9 +64,17 @@ def test_a_real_disk_that_is_full_leaves_a_good_checkpoint_or_none():
 def test_damaged_files_of_a_run_are_read_to_something_valid_or_refused():
     figures = campaign("damaged-files")
     kinds = {name.rpartition(" ")[0] for name in figures if name.endswith("refused")}
-    assert len(kinds) == 11
-    assert sum(count for name, count in figures.items() if name.endswith(("read", "refused"))) == 11 * 40
+    assert len(kinds) == 13
+    assert sum(count for name, count in figures.items() if name.endswith(("read", "refused"))) == 13 * 40
     assert all(figures[f"{name} read"] > 0 for name in kinds)  # else the damage is too coarse to tell anything
+
+
+@pytest.mark.parametrize(("part", "kinds", "each"), [("damaged-models", 10, 25), ("damaged-tables", 7, 25)])
+def test_damaged_models_tables_and_texts_are_used_to_something_valid_or_refused(part, kinds, each):
+    figures = campaign(part)
+    read = {name.removesuffix(" read") for name in figures if name.endswith(" read")}
+    assert len(read) >= kinds  # and one more where there is pyarrow
+    assert sum(figures.get(f"{name} read", 0) + figures[f"{name} refused"] for name in read) == each * len(read)
 
 
 def test_a_comparison_whose_workers_are_killed_gives_the_same_table():
