@@ -103,9 +103,10 @@ def trained(model: str, seeds: int, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def result_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
-    found = [["", "parameters or n-grams", "validation", "test bits per character, each seed", "mean", "seconds"]]
+    found = [["", "parameters or n-grams", "validation", "test bits per character, each seed", "mean", "CPU seconds"]]
     for row in rows:
-        valid, test, seconds = ([run[name] for run in row["runs"]] for name in ("valid_bits", "test_bits", "seconds"))
+        valid, test = ([run[name] for run in row["runs"]] for name in ("valid_bits", "test_bits"))
+        seconds = [run.get("cpu_seconds", run["seconds"]) for run in row["runs"]]
         each = ", ".join(f"{bits:.3f}" for bits in test)
         taken = f"{max(seconds):.0f}" if max(seconds) >= 1 else "< 1"
         found.append([row["model"], f"{row['size']:,}", f"{mean(valid):.3f}", each, f"{mean(test):.3f}", taken])
