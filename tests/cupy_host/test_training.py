@@ -83,7 +83,14 @@ def test_a_checkpoint_of_one_backend_goes_on_on_the_other(tmp_path, name, text, 
     save_checkpoint(tmp_path, half, metrics_bytes=0, seconds=0.0, first=norms, last=norms)
     rest = training(configured(name, text, backend=second))
     position = Position(
-        iteration=10, best_iteration=0, best_score=None, metrics_bytes=0, seconds=0.0, first=norms, last=norms
+        iteration=10,
+        best_iteration=0,
+        best_score=None,
+        content=half.data.content,
+        metrics_bytes=0,
+        seconds=0.0,
+        first=norms,
+        last=norms,
     )
     assert load_checkpoint(tmp_path, rest) == position
     losses += [record["train_loss"] for record in rest]
