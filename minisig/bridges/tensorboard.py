@@ -61,6 +61,8 @@ class TensorBoard(Observer):
         iteration = record["iteration"]
         for tag, value in _numbers(jsonable(record)):
             self.writer.add_scalar(tag, value, iteration)
+        if "sample" in record:
+            self.writer.add_text("sample", record["sample"], iteration)
         if "valid_loss" in record:
             self._histograms(iteration)
 
@@ -92,5 +94,5 @@ def _numbers(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         elif isinstance(value, list):  # statistics, a row a layer
             for row in value:
                 yield from ((f"{k}/{row['name']}", v) for k, v in row.items() if isinstance(v, float))
-        elif value is not None and key != "iteration":
+        elif isinstance(value, int | float) and key != "iteration":
             yield key, value
