@@ -25,7 +25,7 @@ class Metrics:
     activations: Sequence[str]  # layers that have one
     means: np.ndarray  # (N, activations)
     stds: np.ndarray
-    samples: Sequence[tuple[int, str]] = ()  # what a language model wrote, and when
+    samples: Sequence[tuple[int, str]] = ()  # what a model of texts wrote, and when
 
     def logged(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """The iterations at which a scalar was logged, and its values."""

@@ -36,7 +36,7 @@ from minisig.report.verdicts import comparison_verdict, run_verdict
 from minisig.training.records import metrics
 
 MAX_LINES = 20  # of a table behind a chart
-MAX_SAMPLES = 10  # of what a language model wrote
+MAX_SAMPLES = 10  # of what a model of texts wrote
 LONGEST = 300  # characters of a setting
 
 
@@ -204,7 +204,7 @@ def _start(found: Mapping[str, Sequence[Run]], looks: Styles) -> View:
 
 
 def _samples(run: Run) -> Table | None:
-    """What a language model wrote while it learned."""
+    """What a model of texts wrote while it learned."""
     found = run.metrics.samples
     if not found:
         return None

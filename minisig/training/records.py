@@ -42,7 +42,7 @@ class Logged(msgspec.Struct, frozen=True):
     activation_mean: ByLayer = {}
     activation_std: NormByLayer = {}
     statistics: list[dict[str, Any]] = []
-    sample: Annotated[str, msgspec.Meta(max_length=100_000)] = ""  # what a language model wrote at a validation
+    sample: Annotated[str, msgspec.Meta(max_length=100_000)] = ""  # what a model of texts wrote at a validation
 
 
 Rows = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
