@@ -1,6 +1,6 @@
 """The fault campaign: runs killed and resumed, disks that fail, files that are damaged, workers that die.
 
-python -m benchmarks.faults                 # all, three to ten minutes; writes results/faults.json
+python -m benchmarks.faults                 # all, ten to twenty minutes; writes results/faults.json
 python -m benchmarks.faults kills --short   # some, a few of each; writes nothing
 
 Prints a figure for everything that was done to minisig, and ends with exit code 1 if it did not bear one of them:

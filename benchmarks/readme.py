@@ -168,7 +168,7 @@ def _once_measured(name: str, part: str, rows: Callable[[Any], list[list[str]]])
 def _faults(parts: dict[str, dict[str, int]]) -> str:
     if misses := sum(part["misses"] for part in parts.values()):
         raise SystemExit(f"the fault campaign has {misses} misses: nothing to be proud of")
-    damaged = [parts[name] for name in ("damaged-files", "damaged-data")]
+    damaged = [part for name, part in parts.items() if name.startswith("damaged-")]
     return FAULTS.format(
         killed=parts["kills"]["runs killed"],
         writes=parts["failing-writes"]["failed"] + parts["failing-writes"]["torn"],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from minisig.data.prepared import Noticed, TextInputs
 from minisig.data.sequences import STEPS_AT_A_TIME
-from minisig.errors import UsageError
+from minisig.errors import Diverged, UsageError
 from minisig.losses import Weighted, WeightedTargets
 from minisig.network import Network, States
 from minisig.seeds import stream
@@ -87,9 +87,13 @@ def sample(
 def step(net: Network, tokens: list[int], states: States) -> tuple[NDArray[Any], States]:
     """The logits of the token after these, (V,), and the states after them."""
     x = net.backend.xp.asarray(np.array(tokens, np.int64)[:, None])
-    for start in range(0, len(x), STEPS_AT_A_TIME):  # of a long prompt not all logits at once
-        z, states = net.advance(x[start : start + STEPS_AT_A_TIME], states)
-    return net.backend.to_host(z)[-1, 0], states
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(x), STEPS_AT_A_TIME):  # of a long prompt not all logits at once
+            z, states = net.advance(x[start : start + STEPS_AT_A_TIME], states)
+    last = net.backend.to_host(z)[-1, 0]
+    if not np.isfinite(last).all():
+        raise Diverged("the network's logits are not finite: its parameters are too large")
+    return last, states
 
 
 def written(net: Network, text: TextInputs) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from minisig.data.prepared import Noticed, TextInputs
 from minisig.data.sequences import Text
-from minisig.errors import UsageError
+from minisig.errors import Diverged, UsageError
 from minisig.network import Network, States
 from minisig.training.evaluate import evaluate
 
@@ -19,7 +19,9 @@ HIGHEST = 700.0  # of a loss whose exponential is a float
 def score(net: Network, text: TextInputs, content: str | bytes, noticed: Noticed | None = None) -> dict[str, Any]:
     """Perplexity of a text, and the tokens it has, as at the end of training."""
     part = _part(net, text, content, noticed)
-    found = evaluate(net, part)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = evaluate(net, part)
+    _require_finite(found["loss"])
     scored = {"perplexity": found["perplexity"], "loss": found["loss"], "tokens": len(part.tokens) - 1}
     return scored | ({"bits": found["loss"] / log(2)} if text.tokens != "words" else {})
 
@@ -27,7 +29,9 @@ def score(net: Network, text: TextInputs, content: str | bytes, noticed: Noticed
 def score_lines(net: Network, text: TextInputs, content: str | bytes) -> Iterator[dict[str, Any]]:
     """The same line by line, the state carried on from the lines before; lines without a token are left out."""
     part = _part(net, text, content, None)
-    losses = np.concatenate(list(_losses(net, part)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = np.concatenate(list(_losses(net, part)))
+    _require_finite(losses)
     ends = _ends(text, part.tokens[1:])
     start = 0
     for end in ends:
@@ -38,6 +42,11 @@ def score_lines(net: Network, text: TextInputs, content: str | bytes) -> Iterato
             "perplexity": exp(min(float(own.mean()), HIGHEST)),
         }
         start = end
+
+
+def _require_finite(losses: Any) -> None:
+    if not np.isfinite(losses).all():
+        raise Diverged("the network's logits are not finite: its parameters are too large")
 
 
 def _part(net: Network, text: TextInputs, content: str | bytes, noticed: Noticed | None) -> Text:

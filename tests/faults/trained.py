@@ -30,12 +30,11 @@ from minisig.jsonable import jsonable
 from minisig.trained.model import Unseen
 from minisig.training.run import run
 from tests.data.mutations import CELLS, TEXT, TEXT_WORDS, mutated, one_of, zipped
-from tests.faults.damage import Hang
+from tests.faults.damage import MAX_GROWTH, Hang
 from tests.faults.runs import kind
 from tests.faults.strange import strange_model
 
 MAX_MEMORY = 200 * 2**20
-MAX_GROWTH = 512 * 2**10  # kilobytes that the process may grow by, in what Python does not count
 MAX_SECONDS = 10  # of the processor's time, which other processes do not take; and of waiting …
 MAX_WAIT = 120  # … however busy the machine is
 ROWS = 24  # predicted by a good model
