@@ -116,4 +116,5 @@ def importance(net: Network, part: Split, table: TableInputs) -> dict[str, float
             shuffled[:, span] = x[:, span][xp.asarray(order)]
             losses.append(evaluate(net, Split(shuffled, part.y, xp)).loss)
         rises[name] = float(np.mean(losses)) - before
-    return dict(sorted(rises.items(), key=lambda item: -item[1]))
+    finite = {name: rise for name, rise in rises.items() if np.isfinite(rise)}
+    return dict(sorted(finite.items(), key=lambda item: -item[1]))
