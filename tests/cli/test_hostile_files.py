@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 import minisig as ms
@@ -180,7 +181,10 @@ def test_a_text_that_would_be_written_by_numbers_without_bounds_is_not(tmp_path,
 
 def test_arrays_of_complex_numbers_are_none(rewritten, good):
     W = load_file(good.model)["dense0.W"].astype(np.complex64)
-    rewritten(lambda info: None, {"dense0.W": W})
+    try:
+        rewritten(lambda info: None, {"dense0.W": W})
+    except SafetensorError:
+        pytest.skip("this safetensors has no complex numbers")
     with pytest.raises(DataError, match=r"dense0\.W: expected real numbers, got complex64"):
         ms.load("model.safetensors")
 
