@@ -4,7 +4,6 @@ read_table(path)        from CSV, TSV and their kin, gzipped or not, or from Par
 """
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -203,4 +202,4 @@ def _gathered(path: Path, pieces: Iterator[Piece], decimal: str) -> Frame:
 
 def most_common(column: Text) -> list[tuple[str, int]]:
     """Values and how often they come, the most frequent first, ties in the order of the alphabet."""
-    return sorted(Counter(column.counts).items(), key=lambda item: (-item[1], item[0]))
+    return sorted(column.counts.items(), key=lambda item: (-item[1], item[0]))
